@@ -1,0 +1,250 @@
+//! The checked model: what the rest of the proxy may know of the configuration. Every value in it is
+//! valid, every name is resolved to an id, every default is filled in. Knows nothing of TOML.
+
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderName, Method};
+use ipnet::IpNet;
+
+use crate::ids::{PluginId, UpstreamId};
+
+use super::diagnostic::Place;
+
+/// A whole configuration. `UpstreamId`, `PluginId` and `RouteId` index its tables.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub server: Server,
+    pub dns: Dns,
+    pub listeners: Vec<Listener>,
+    pub upstreams: Vec<Upstream>,
+    /// The plugins that at least one route uses.
+    pub plugins: Vec<Plugin>,
+    /// Files of the plugins directory that no route uses, by name.
+    pub unused_plugins: Vec<String>,
+    pub routes: Vec<Route>,
+    pub access_log: Option<AccessLog>,
+    pub admin: Option<Admin>,
+    /// Where compiled plugins are kept between starts.
+    pub plugin_cache: Option<PathBuf>,
+}
+
+/// `[server]`
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Worker threads; `None` is `"auto"`: the CPU quota.
+    pub threads: Option<NonZeroUsize>,
+    /// How long requests may go on after SIGTERM.
+    pub grace: Duration,
+    /// Peers whose forwarding headers are believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Request headers that only the proxy and its plugins may set: taken out of every request on arrival.
+    pub owned_headers: Vec<HeaderName>,
+    /// Whether request headers with `_` in their name pass (they fold to `-` in many applications).
+    pub underscore_headers: UnderscoreHeaders,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnderscoreHeaders {
+    Drop,
+    Keep,
+}
+
+/// `[dns]`
+#[derive(Debug, Clone)]
+pub struct Dns {
+    /// `None`: those of the system (`/etc/resolv.conf`).
+    pub servers: Option<Vec<SocketAddr>>,
+    /// One attempt's time.
+    pub timeout: Duration,
+    /// Answers are kept at least this long, whatever their TTL.
+    pub min_ttl: Duration,
+    /// Answers are kept at most this long, whatever their TTL.
+    pub max_ttl: Duration,
+    /// After a failed look-up, the next one comes this much later.
+    pub retry: Duration,
+    /// How long the last good answer is used when look-ups fail.
+    pub stale_max: Duration,
+}
+
+/// `[[listeners]]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listener {
+    pub address: SocketAddr,
+    /// Cleartext HTTP/2 with prior knowledge beside HTTP/1.
+    pub h2: bool,
+}
+
+/// `[upstreams.NAME]`
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    pub name: Arc<str>,
+    pub peers: Vec<PeerAddress>,
+    pub timeouts: Timeouts,
+}
+
+/// One entry of `peers`: a socket address, or a name that stands for several.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PeerAddress {
+    pub host: PeerHost,
+    pub port: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PeerHost {
+    Ip(IpAddr),
+    /// Lower case, without a final dot.
+    Name(Arc<str>),
+}
+
+/// All finite: nothing waits for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the TCP connection stands.
+    pub connect: Duration,
+    /// Between two reads of the response, and until its first byte.
+    pub read: Duration,
+    /// Until a write of the request is taken.
+    pub write: Duration,
+    /// How long an idle connection is kept for the next request.
+    pub idle: Duration,
+}
+
+/// A component of the plugins directory with its manifest.
+#[derive(Debug, Clone)]
+pub struct Plugin {
+    /// File name without `.wasm`.
+    pub name: Arc<str>,
+    pub file: PathBuf,
+    pub manifest: Manifest,
+    /// Where the first route names it: the place of a load error.
+    pub place: Option<Place>,
+}
+
+/// `NAME.toml` beside `NAME.wasm`; all defaults where there is none.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    pub description: Option<String>,
+    pub isolation: Isolation,
+    pub on_failure: OnFailure,
+    pub limits: Limits,
+    /// Default configuration; a route's keys win over it.
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// Lower-case hex of the file's SHA-256, where the manifest pins it.
+    pub sha256: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// Instances serve many requests; globals live on between them.
+    Reuse,
+    /// An instance serves one call and is gone.
+    Fresh,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The request is answered with 503.
+    Closed,
+    /// The request goes on as if the plugin were not there.
+    Open,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// CPU time of one call.
+    pub time: Duration,
+    /// Linear memory of one instance, in bytes.
+    pub memory: usize,
+    /// Instances of one worker.
+    pub instances: usize,
+}
+
+/// `[[routes]]`
+#[derive(Debug, Clone)]
+pub struct Route {
+    pub name: Arc<str>,
+    pub matcher: Match,
+    pub chain: Vec<PluginUse>,
+    pub upstream: UpstreamId,
+    pub place: Option<Place>,
+}
+
+/// One entry of a route's `plugins`.
+#[derive(Debug, Clone)]
+pub struct PluginUse {
+    pub plugin: PluginId,
+    /// The manifest's default with the route's keys over it.
+    pub config: serde_json::Map<String, serde_json::Value>,
+    pub place: Option<Place>,
+}
+
+/// What a request must have. Empty lists match anything.
+#[derive(Debug, Clone, Default)]
+pub struct Match {
+    /// Any of these.
+    pub hosts: Vec<HostPattern>,
+    /// Any of these.
+    pub paths: Vec<PathPattern>,
+    /// Any of these.
+    pub methods: Vec<Method>,
+    /// All of these.
+    pub headers: Vec<(HeaderName, ValuePattern)>,
+    /// All of these, by the decoded name of the parameter.
+    pub query: Vec<(String, ValuePattern)>,
+    /// All of these; names are case-sensitive.
+    pub cookies: Vec<(String, ValuePattern)>,
+}
+
+/// Lower case, without port and final dot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum HostPattern {
+    /// `api.example.com`
+    Exact(String),
+    /// `*.example.com`, kept as `example.com`: any name with at least one more label in front.
+    Wildcard(String),
+}
+
+/// Normalised as a request's path is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PathPattern {
+    /// `/v1/status`
+    Exact(String),
+    /// `/v1/*`, kept as `/v1`: `/v1` itself and everything below it, never `/v10`. `/*` is kept as an
+    /// empty string.
+    Prefix(String),
+}
+
+/// What a header, query parameter or cookie must be.
+#[derive(Debug, Clone)]
+pub enum ValuePattern {
+    Present,
+    Exact(String),
+    Prefix(String),
+    /// Unanchored, over bytes.
+    Regex(Arc<regex::bytes::Regex>),
+}
+
+/// `[access-log]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessLog {
+    pub sink: LogSink,
+    /// Attributes that are written, by key.
+    pub attributes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogSink {
+    Stdout,
+    Stderr,
+    File(PathBuf),
+}
+
+/// `[admin]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admin {
+    pub address: SocketAddr,
+}

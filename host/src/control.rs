@@ -1,0 +1,1 @@
+//! What an operator asks of a running proxy: the admin address. Knows nothing of the path of a request.

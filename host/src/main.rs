@@ -1,0 +1,3 @@
+//! The `edgewright` binary: nothing but the way into [`edgewright::cli`].
+
+fn main() {}

@@ -1,0 +1,216 @@
+//! One request as plugins see it: what the proxy lends to a chain, and what a chain leaves behind. Knows
+//! no Pingora: heads are reached through [`Heads`], which the proxy implements. Knows no Wasmtime either.
+
+use std::any::Any;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+
+use crate::ids::UpstreamId;
+use crate::phase::Phase;
+
+/// The heads of a request and its response. Checks nothing: the limits of the contract are held by the
+/// imports that call it.
+pub trait Heads: Any + Send {
+    /// Method, target, version and header lines of the request.
+    fn request(&self) -> &http::request::Parts;
+    /// Replaces every line of that name.
+    fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue);
+    /// Adds a line of that name.
+    fn append_request_header(&mut self, name: HeaderName, value: HeaderValue);
+    /// Removes every line of that name.
+    fn remove_request_header(&mut self, name: &HeaderName);
+    fn set_method(&mut self, method: Method);
+    /// Replaces path and query of the request.
+    fn set_target(&mut self, target: PathAndQuery);
+
+    /// Status and header lines of the response; `None` before there is one.
+    fn response(&self) -> Option<&http::response::Parts>;
+    fn set_status(&mut self, status: StatusCode);
+    fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue);
+    fn append_response_header(&mut self, name: HeaderName, value: HeaderValue);
+    fn remove_response_header(&mut self, name: &HeaderName);
+}
+
+/// What a request is lent to a chain as. Boxed once per request and handed from call to call; while a
+/// call runs, it is in the instance's store and nowhere else.
+pub struct Exchange {
+    pub heads: Box<dyn Heads>,
+    pub facts: Facts,
+    /// The phase that runs: decides what can be written.
+    pub phase: Phase,
+    pub attributes: Attributes,
+    /// The upstream that a plugin chose in place of the route's.
+    pub upstream: Option<UpstreamId>,
+    /// What may be chosen.
+    pub upstreams: Arc<dyn UpstreamNames>,
+    /// What each call cost, in the order of the calls.
+    pub calls: Vec<CallRecord>,
+    /// The finished request; only in `log-filter`.
+    pub entry: Option<Entry>,
+}
+
+/// The names of the configuration's upstreams.
+pub trait UpstreamNames: Send + Sync {
+    fn id(&self, name: &str) -> Option<UpstreamId>;
+}
+
+/// What never changes during a request.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// The request target as the client sent it.
+    pub raw_target: Bytes,
+    /// Lower-case host with port, as the client asked for it; empty if it gave none.
+    pub authority: Arc<str>,
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
+    pub protocol: &'static str,
+    pub client: IpAddr,
+    pub route: Arc<str>,
+    pub request_id: Arc<str>,
+}
+
+/// Attributes of a request: few, so a list. [`Attributes::set`] holds the limits of the WIT item
+/// `request.set-attribute`.
+#[derive(Debug, Clone, Default)]
+pub struct Attributes(Vec<(Box<str>, Vec<u8>)>);
+
+/// Why an attribute was not set: WIT `types.attribute-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttributeRefused {
+    InvalidKey,
+    TooLarge,
+}
+
+impl Attributes {
+    /// Keys are at most this long, in bytes.
+    pub const MAX_KEY: usize = 64;
+    /// Values are at most this long, in bytes.
+    pub const MAX_VALUE: usize = 8 * 1024;
+    /// A request has at most this many.
+    pub const MAX_COUNT: usize = 64;
+
+    pub fn get(&self, key: &str) -> Option<&[u8]> {
+        self.0.iter().find(|(name, _)| **name == *key).map(|(_, value)| value.as_slice())
+    }
+
+    /// Sets or replaces an attribute.
+    ///
+    /// # Errors
+    /// The key is not one, or a limit is reached.
+    pub fn set(&mut self, key: &str, value: Vec<u8>) -> Result<(), AttributeRefused> {
+        let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'-');
+        if key.is_empty() || key.len() > Self::MAX_KEY || !key.bytes().all(fits) {
+            return Err(AttributeRefused::InvalidKey);
+        }
+        if value.len() > Self::MAX_VALUE {
+            return Err(AttributeRefused::TooLarge);
+        }
+        if let Some((_, old)) = self.0.iter_mut().find(|(name, _)| **name == *key) {
+            *old = value;
+            return Ok(());
+        }
+        if self.0.len() >= Self::MAX_COUNT {
+            return Err(AttributeRefused::TooLarge);
+        }
+        self.0.push((key.into(), value));
+        Ok(())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.0.iter().map(|(key, value)| (&**key, value.as_slice()))
+    }
+}
+
+/// One call of a plugin's phase: for the access log.
+#[derive(Debug, Clone)]
+pub struct CallRecord {
+    pub plugin: Arc<str>,
+    pub phase: Phase,
+    pub took: Duration,
+}
+
+/// The finished request: WIT `log-filter.entry`.
+#[derive(Debug, Clone, Default)]
+pub struct Entry {
+    pub status: u16,
+    pub duration: Duration,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    pub upstream: Option<Arc<str>>,
+    pub peer: Option<String>,
+    pub decided_by: Option<Arc<str>>,
+    pub error: Option<&'static str>,
+}
+
+/// A response that a plugin made, checked against the contract.
+#[derive(Debug, Clone)]
+pub struct PluginResponse {
+    pub status: StatusCode,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub body: Bytes,
+}
+
+/// What a chain decided in a phase.
+#[derive(Debug)]
+pub enum Decision {
+    /// Go on.
+    Next,
+    /// Answer with this.
+    Respond { by: Arc<str>, response: PluginResponse },
+    /// A plugin failed and its `on-failure` is `closed`.
+    Failed { by: Arc<str>, failure: Failure },
+}
+
+/// How a call failed. Also the `reason` label of the trap metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The guest trapped or panicked.
+    Trap,
+    /// The time limit of a call was reached.
+    TimeLimit,
+    /// The memory limit of an instance was reached, and the guest trapped on it.
+    MemoryLimit,
+    /// The guest's stack ran out.
+    StackLimit,
+    /// The host-call budget of a call was used up.
+    HostCallLimit,
+    /// No instance was free.
+    PoolExhausted,
+    /// An instance could not be made, or refused a configuration that it had taken before.
+    Instantiate,
+    /// The verdict broke the contract (status, header or body of its response): answered with 500.
+    BadResponse,
+    /// The host itself panicked inside a host call.
+    HostPanic,
+}
+
+impl Failure {
+    /// The word in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Failure::Trap => "trap",
+            Failure::TimeLimit => "time-limit",
+            Failure::MemoryLimit => "memory-limit",
+            Failure::StackLimit => "stack-limit",
+            Failure::HostCallLimit => "host-call-limit",
+            Failure::PoolExhausted => "pool-exhausted",
+            Failure::Instantiate => "instantiate",
+            Failure::BadResponse => "bad-response",
+            Failure::HostPanic => "host-panic",
+        }
+    }
+
+    /// What the client is answered where `on-failure` is `closed`.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Failure::BadResponse => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+}

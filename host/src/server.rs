@@ -1,0 +1,1 @@
+//! Puts it all together and runs it: listeners, background services, shutdown.
