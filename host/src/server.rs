@@ -27,7 +27,8 @@ use crate::observe::{logging, registry};
 use crate::plugin::engine::{Compiler, Engine, EngineFailed, EngineOptions};
 use crate::proxy::{Edge, EdgeProxy, Requests, log_refused};
 use crate::snapshot::{Builder, Failure};
-use crate::upstream::{UpstreamMetrics, Upstreams};
+use crate::upstream::metrics::UpstreamMetrics;
+use crate::upstream::{Resolver, Upstreams};
 
 pub use listeners::CannotListen;
 pub use workers::Workers;
@@ -76,9 +77,10 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
     })?;
     let ticker = engine.ticker();
     let upstream_metrics = UpstreamMetrics::register(&mut registry);
-    let (upstreams, resolver) = Upstreams::build(config, &upstream_metrics);
+    let upstreams = Arc::new(Upstreams::build(config));
+    let resolver = Resolver::new(&upstreams, &config.dns, upstream_metrics);
     let mut builder = Builder::new(engine, &mut registry);
-    let generation = builder.build(config, Arc::new(upstreams)).map_err(CannotStart::Plugins)?;
+    let generation = builder.build(config, upstreams).map_err(CannotStart::Plugins)?;
 
     let access_log = config.access_log.as_ref().map(|log| AccessLog::start(&sink(&log.sink))).transpose()?;
     if let Some(log) = &access_log {

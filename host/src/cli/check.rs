@@ -12,7 +12,7 @@ use crate::config::{self, codes};
 use crate::observe::registry;
 use crate::plugin::engine::{Compiler, Engine, EngineOptions};
 use crate::snapshot::{Builder, Failure};
-use crate::upstream::{UpstreamMetrics, Upstreams};
+use crate::upstream::Upstreams;
 
 use super::{BAD_INPUT, color, err, out};
 
@@ -60,9 +60,8 @@ fn plugins(config: &Config) -> Vec<Diagnostic> {
         Err(error) => return vec![Diagnostic::error(codes::PLUGIN_LOAD, error.to_string())],
     };
     let mut registry = registry::registry();
-    let metrics = UpstreamMetrics::register(&mut registry);
-    let (upstreams, _) = Upstreams::build(config, &metrics);
-    match Builder::new(engine, &mut registry).build(config, Arc::new(upstreams)) {
+    let upstreams = Arc::new(Upstreams::build(config));
+    match Builder::new(engine, &mut registry).build(config, upstreams) {
         Ok(_) => Vec::new(),
         Err(failures) => failures.iter().map(diagnostic).collect(),
     }

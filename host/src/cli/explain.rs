@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
 use crate::config;
 use crate::config::model::{Config, PeerAddress};
@@ -56,15 +56,14 @@ impl Explain {
             String::new()
         } else {
             let refused = |error| format!("the proxy would answer 400: {error}");
-            target::authority(&authority).map_err(refused)?.host.into_owned()
+            target::authority(&authority).map_err(refused)?.host().to_owned()
         };
         let parsed =
             target::parse(raw.as_bytes()).map_err(|error| format!("the proxy would answer 400: {error}"))?;
-        let uri: Uri = parsed.to_string().parse().map_err(|error| format!("`{raw}` is no target: {error}"))?;
         let request = Request {
             host: &host,
-            path: uri.path(),
-            query: uri.query(),
+            path: &parsed.path,
+            query: parsed.query.as_deref(),
             method: &self.method,
             headers: &headers,
         };
@@ -76,8 +75,8 @@ impl Explain {
                 .map_err(|error| error.to_string());
         }
         let mut text = String::new();
-        if uri.path() != raw.split('?').next().unwrap_or_default() {
-            let _ = writeln!(text, "path, normalised: {}", uri.path());
+        if parsed.path != raw.split('?').next().unwrap_or_default() {
+            let _ = writeln!(text, "path, normalised: {}", parsed.path);
         }
         let _ = writeln!(text, "{explanation}");
         if let Some(route) = table.find(&request).and_then(|id| config.routes.get(id.index())) {

@@ -14,6 +14,7 @@ use crate::phase::Phase;
 use crate::plugin::chain::{Chain, Lent};
 use crate::plugin::exchange::{Attributes, Decision, Entry, Exchange, Facts, Heads, PluginResponse};
 use crate::snapshot::{Generation, RouteEntry};
+use crate::upstream::Peer;
 
 use super::failure::Failed;
 use super::heads::SessionHeads;
@@ -31,8 +32,9 @@ pub struct Ctx {
     lent: Option<Lent>,
     /// The upstream that was chosen.
     pub(crate) upstream: Option<UpstreamId>,
-    /// Peers of it that were tried, the last one being the current one.
+    /// Peers of it that were tried and failed, and the current one.
     pub(crate) tried: Vec<SocketAddr>,
+    pub(crate) peer: Option<Peer>,
     pub(crate) attempts: usize,
     pub(crate) decided_by: Option<Arc<str>>,
     pub(crate) failed: Option<Failed>,
@@ -66,6 +68,7 @@ impl Ctx {
             lent: None,
             upstream: None,
             tried: Vec::new(),
+            peer: None,
             attempts: 0,
             decided_by: None,
             failed: None,

@@ -30,7 +30,7 @@ fn render(config: &Config, generation: &Generation, workers: &Workers) -> String
     for (model, route) in config.routes.iter().zip(&generation.routes) {
         let plugins: Vec<&str> = route.chain.plugins().map(|plugin| plugin.name()).collect();
         let chain = if plugins.is_empty() { String::new() } else { format!("{} → ", plugins.join(" → ")) };
-        let upstream = generation.upstreams.by_id(route.upstream).map_or("", |upstream| upstream.name());
+        let upstream = generation.upstreams.get(route.upstream).map_or("", |upstream| upstream.name());
         line("route", format!("{}: {} → {chain}{upstream}", model.name, model.matcher));
     }
     for plugin in &generation.plugins {

@@ -21,12 +21,19 @@ pub(super) struct Resolving(pub(super) Arc<Resolver>);
 
 #[async_trait]
 impl BackgroundService for Resolving {
-    async fn start_with_ready_notifier(&self, shutdown: ShutdownWatch, ready: ServiceReadyNotifier) {
+    async fn start_with_ready_notifier(&self, mut shutdown: ShutdownWatch, ready: ServiceReadyNotifier) {
         let first = async {
-            self.0.first_round(FIRST_ANSWERS).await;
+            let missing = self.0.first_round(FIRST_ANSWERS).await;
+            if missing > 0 {
+                tracing::warn!(names = missing, "names have no answer yet: their upstreams answer 503 until then");
+            }
             ready.notify_ready();
         };
-        tokio::join!(first, self.0.run(shutdown));
+        let stopped = async move {
+            // An error means that the server is gone, which is a stop, too.
+            let _ = shutdown.wait_for(|stop| *stop).await;
+        };
+        tokio::join!(first, self.0.run(stopped));
     }
 }
 

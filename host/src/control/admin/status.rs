@@ -74,7 +74,7 @@ impl<'a> Status<'a> {
                 .map(|route| RouteStatus {
                     name: &route.name,
                     plugins: route.chain.plugins().map(|plugin| plugin.name()).collect(),
-                    upstream: generation.upstreams.by_id(route.upstream).map_or("", |upstream| upstream.name()),
+                    upstream: generation.upstreams.get(route.upstream).map_or("", |upstream| upstream.name()),
                 })
                 .collect(),
             plugins: generation.plugins.iter().map(|plugin| PluginStatus::of(plugin)).collect(),

@@ -1,6 +1,7 @@
 //! `early_request_filter`: what the proxy does with a request before any plugin sees it. Refuses what is
 //! malformed, normalises the target, takes out what is not the client's to send, matches the route.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -54,20 +55,18 @@ fn prepare(session: &mut Session, ctx: &mut Ctx) -> Result<(), Failed> {
     if head.method == Method::TRACE {
         return Err(Failed::new(Kind::MethodNotAllowed));
     }
-    let bad = |cause: &dyn ToString| Failed::because(Kind::BadRequest, cause.to_string());
-    let host = read_host(head)?;
+    let host_length = read_host(head, facts)?;
     normalise_target(head, &facts.raw_target)?;
-    hop_by_hop::strip_request(head).map_err(|error| bad(&error))?;
+    hop_by_hop::strip_request(head).map_err(bad)?;
     sanitize::request(head, &policy.owned_headers, policy.underscore_headers, trust);
 
-    facts.authority = host.authority;
     forwarded::rebuild(head, peer.ip(), SCHEME, &facts.authority, trust);
     if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
         let _ = head.insert_header(REQUEST_ID, value);
     }
 
     let request = route::Request {
-        host: &host.host,
+        host: facts.authority.get(..host_length).unwrap_or_default(),
         path: head.uri.path(),
         query: head.uri.query(),
         method: &head.method,
@@ -106,45 +105,46 @@ fn protocol(version: Version) -> &'static str {
     }
 }
 
-/// What the client asked for, in two forms.
-struct Host {
-    /// Lower case, without port and final dot: what routes match. Empty if there was none.
-    host: String,
-    /// Lower case, with the port.
-    authority: Arc<str>,
-}
-
 /// One `Host` line that names a host, or the authority of HTTP/2; only HTTP/1.0 may go without (RFC 9112,
 /// section 3.2). That there are not several, and that a line and a target agree, Pingora has seen to.
-fn read_host(head: &RequestHeader) -> Result<Host, Failed> {
+/// Returns how much of the authority is the host, which routes match.
+fn read_host(head: &RequestHeader, facts: &mut Facts) -> Result<usize, Failed> {
     let raw = match (head.headers.get(header::HOST), head.uri.authority()) {
         (Some(line), _) => line.as_bytes(),
         (None, Some(authority)) => authority.as_str().as_bytes(),
-        (None, None) if head.version == Version::HTTP_10 => {
-            return Ok(Host { host: String::new(), authority: "".into() });
-        }
+        (None, None) if head.version == Version::HTTP_10 => return Ok(0),
         (None, None) => return Err(Failed::because(Kind::BadRequest, "no `host`")),
     };
-    let read = target::authority(raw).map_err(|error| Failed::because(Kind::BadRequest, error))?;
-    Ok(Host { host: read.host.into_owned(), authority: read.authority.as_ref().into() })
+    let read = target::authority(raw).map_err(bad)?;
+    facts.authority = read.as_str().into();
+    Ok(read.host().len())
 }
 
 /// Brings the target into the one form that router, plugins, log and upstream see. An absolute target
 /// becomes a path: the upstream is no proxy.
 fn normalise_target(head: &mut RequestHeader, raw: &[u8]) -> Result<(), Failed> {
-    let bad = |error: &dyn ToString| Failed::because(Kind::BadRequest, error.to_string());
-    let parsed = target::parse(raw).map_err(|error| bad(&error))?;
-    if parsed.is_asterisk() {
+    let parsed = target::parse(raw).map_err(bad)?;
+    if parsed.path == "*" {
         return if head.method == Method::OPTIONS {
             Ok(())
         } else {
-            Err(Failed::because(Kind::BadRequest, "`*` is a target of OPTIONS alone"))
+            Err(bad("`*` is a target of OPTIONS alone"))
         };
     }
-    if parsed.is_as_sent(raw) {
+    let unchanged = parsed.authority.is_none()
+        && matches!(parsed.path, Cow::Borrowed(_))
+        && matches!(parsed.query, None | Some(Cow::Borrowed(_)));
+    if unchanged {
         return Ok(());
     }
-    let target = PathAndQuery::try_from(parsed.to_string()).map_err(|error| bad(&error))?;
-    heads::replace_target(head, target);
+    let text = match &parsed.query {
+        Some(query) => format!("{}?{query}", parsed.path),
+        None => parsed.path.into_owned(),
+    };
+    heads::replace_target(head, PathAndQuery::try_from(text).map_err(bad)?);
     Ok(())
+}
+
+fn bad(cause: impl ToString) -> Failed {
+    Failed::because(Kind::BadRequest, cause)
 }

@@ -11,6 +11,9 @@ use crate::proxy::local_response;
 /// Nothing was sent yet, so any request may go to another peer. Whether there is one, `upstream_peer` says.
 pub(crate) fn to_connect(ctx: &mut Ctx, mut error: Box<Error>) -> Box<Error> {
     ctx.failed = Some(Failed::of(&error));
+    if let Some(peer) = &ctx.peer {
+        peer.connect_failed();
+    }
     error.set_retry(true);
     error
 }

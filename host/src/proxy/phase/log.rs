@@ -49,7 +49,7 @@ fn entry(session: &Session, ctx: &Ctx, status: u16, duration: Duration) -> Entry
 }
 
 fn upstream(ctx: &Ctx) -> Option<Arc<str>> {
-    let upstream = ctx.generation.upstreams.by_id(ctx.upstream?)?;
+    let upstream = ctx.generation.upstreams.get(ctx.upstream?)?;
     Some(Arc::clone(upstream.name_shared()))
 }
 
