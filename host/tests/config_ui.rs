@@ -11,7 +11,9 @@ use edgewright::config::{self, Color, codes};
 const CASES: &str = "tests/config-ui";
 
 /// Kinds of mistakes that no folder can hold; each has a unit test.
-const WITHOUT_CASE: &[Code] = &[codes::TOO_LARGE, codes::PLUGIN_TWICE];
+/// Told by other ways in than `load`, or of a size that no case should have.
+const WITHOUT_CASE: &[Code] =
+    &[codes::TOO_LARGE, codes::PLUGIN_TWICE, codes::PLUGIN_LOAD, codes::PLUGIN_CONFIGURE];
 
 #[test]
 fn every_case_says_what_is_expected() {

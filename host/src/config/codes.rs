@@ -105,6 +105,10 @@ codes! {
         "A manifest stands beside the component that it describes.";
     PLUGIN_TWICE = 607, "plugin is given twice",
         "Two files stand for one plugin name.";
+    PLUGIN_LOAD = 650, "plugin can't be loaded",
+        "The file is no component of this contract, asks for what is not granted, or can't be compiled.";
+    PLUGIN_CONFIGURE = 651, "plugin refuses its configuration",
+        "The plugin was told the configuration and refused it, trapped on it or did not come to an end.";
 
     BAD_ATTRIBUTE_KEY = 701, "attribute key can't be used",
         "Attribute keys are up to 64 of `a` to `z`, digits, `.`, `_` and `-`.";
