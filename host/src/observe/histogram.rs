@@ -102,7 +102,7 @@ impl EncodeMetric for Histogram {
             .bounds
             .iter()
             .map(|bound| seconds(*bound))
-            .chain(std::iter::once(f64::MAX))
+            .chain(std::iter::once(f64::INFINITY))
             .zip(self.0.counts.iter().map(|count| count.load(Ordering::Relaxed)))
             .collect();
         // The count is taken from the buckets that are written, so that the two agree whatever is

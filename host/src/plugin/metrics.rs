@@ -1,29 +1,22 @@
 //! What plugins cost and how they end: made when a plugin is loaded, so that a call touches atomics only. Must
 //! not know calls.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
 
 use super::exchange::Failure;
+use crate::observe::histogram::{CALL_BOUNDS, Histogram};
 use crate::phase::Phase;
 
-/// Upper bounds of the latency buckets, in microseconds.
-const BUCKETS: [u64; 15] =
-    [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000, 1_000_000];
-
 /// The metrics of all plugins.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Metrics {
-    latency: Family<PhaseLabels, Latency>,
+    latency: Family<PhaseLabels, Histogram, fn() -> Histogram>,
     calls: Family<OutcomeLabels, Counter>,
     failures: Family<ReasonLabels, Counter>,
     instances: Family<PluginLabels, Gauge>,
@@ -53,20 +46,35 @@ struct ReasonLabels {
     reason: &'static str,
 }
 
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            latency: Family::new_with_constructor(call_histogram),
+            calls: Family::default(),
+            failures: Family::default(),
+            instances: Family::default(),
+        }
+    }
+}
+
+fn call_histogram() -> Histogram {
+    Histogram::new(CALL_BOUNDS)
+}
+
 impl Metrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
-            "plugin_call_duration_seconds",
+            "edgewright_plugin_call_duration_seconds",
             "Time of one call of a plugin",
             self.latency.clone(),
         );
-        registry.register("plugin_calls", "Calls of plugins by outcome", self.calls.clone());
+        registry.register("edgewright_plugin_calls", "Calls of plugins by outcome", self.calls.clone());
         registry.register(
-            "plugin_failures",
+            "edgewright_plugin_failures",
             "Calls of plugins that failed, by reason",
             self.failures.clone(),
         );
-        registry.register("plugin_instances", "Instances of plugins, busy and idle", self.instances.clone());
+        registry.register("edgewright_plugin_instances", "Instances of plugins, busy and idle", self.instances.clone());
     }
 
     /// The handles of one plugin, without noughts for phases that it does not have; a plugin that is loaded
@@ -128,9 +136,9 @@ impl PluginMetrics {
 }
 
 /// The handles of one phase of a plugin.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PhaseMetrics {
-    pub(super) latency: Latency,
+    pub(super) latency: Histogram,
     pub(super) next: Counter,
     pub(super) respond: Counter,
     /// The request was answered with an error.
@@ -139,49 +147,22 @@ pub(super) struct PhaseMetrics {
     pub(super) skipped: Counter,
 }
 
-/// A histogram of durations. The library's takes a lock for each observation.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Latency(Arc<Observed>);
-
-#[derive(Debug, Default)]
-struct Observed {
-    /// One more than bounds: what is over the last.
-    buckets: [AtomicU64; BUCKETS.len() + 1],
-    nanos: AtomicU64,
-}
-
-impl Latency {
-    pub(super) fn observe(&self, took: Duration) {
-        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let bucket = BUCKETS.iter().position(|bound| nanos <= bound * 1_000).unwrap_or(BUCKETS.len());
-        if let Some(bucket) = self.0.buckets.get(bucket) {
-            bucket.fetch_add(1, Ordering::Relaxed);
+impl Default for PhaseMetrics {
+    fn default() -> Self {
+        Self {
+            latency: call_histogram(),
+            next: Counter::default(),
+            respond: Counter::default(),
+            failed: Counter::default(),
+            skipped: Counter::default(),
         }
-        self.0.nanos.fetch_add(nanos, Ordering::Relaxed);
-    }
-}
-
-impl TypedMetric for Latency {
-    const TYPE: MetricType = MetricType::Histogram;
-}
-
-impl EncodeMetric for Latency {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
-        let bounds = BUCKETS.iter().map(|&micros| micros as f64 / 1e6).chain([f64::INFINITY]);
-        let counts = self.0.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed));
-        let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
-        let count = buckets.iter().map(|(_, count)| count).sum();
-        let sum = self.0.nanos.load(Ordering::Relaxed) as f64 / 1e9;
-        encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
-    }
-
-    fn metric_type(&self) -> MetricType {
-        Self::TYPE
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -198,7 +179,7 @@ mod tests {
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("a string takes all");
         for line in [
             r#"plugin_call_duration_seconds_bucket{le="0.000001",plugin="a",phase="request-filter"} 0"#,
-            r#"plugin_call_duration_seconds_bucket{le="0.000002",plugin="a",phase="request-filter"} 1"#,
+            r#"plugin_call_duration_seconds_bucket{le="0.0000025",plugin="a",phase="request-filter"} 1"#,
             r#"plugin_call_duration_seconds_bucket{le="+Inf",plugin="a",phase="request-filter"} 2"#,
             r#"plugin_call_duration_seconds_sum{plugin="a",phase="request-filter"} 2.0000015"#,
             r#"plugin_calls_total{plugin="a",phase="response-filter",outcome="respond"} 1"#,
