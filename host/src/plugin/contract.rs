@@ -132,9 +132,11 @@ impl Survey {
         names.filter(|name| name.starts_with(NAMESPACE)).find_map(|name| Some(name.split_once('@')?.1))
     }
 
-    /// Whether it imports something that may wait, and so must run on a fiber.
+    /// Whether it imports something that may wait, and so must run on a fiber. Only the clock makes something
+    /// that is not ready yet, and `poll` waits for it: language runtimes import the one without the other.
     pub(super) fn waits(&self) -> bool {
-        self.imports.iter().any(|import| import.name.starts_with("wasi:io/"))
+        let imports = |interface| self.imports.iter().any(|import| import.name.starts_with(interface));
+        imports("wasi:io/poll@") && imports("wasi:clocks/monotonic-clock@")
     }
 
     /// Whether the host takes it.

@@ -72,8 +72,9 @@ impl Engine {
     /// The machine is not one that Wasmtime compiles for.
     pub fn new(options: &EngineOptions) -> Result<Self, EngineError> {
         let wasmtime = bare()?;
-        let at_once = linker::at_once(&wasmtime).map_err(EngineError::Linker)?;
-        let waiting = linker::waiting(&wasmtime).map_err(EngineError::Linker)?;
+        let unlinked = |error: wasmtime::Error| EngineError::Linker(format!("{error:#}"));
+        let at_once = linker::at_once(&wasmtime).map_err(unlinked)?;
+        let waiting = linker::waiting(&wasmtime).map_err(unlinked)?;
         Ok(Self(Arc::new(Shared {
             at_once,
             waiting,
@@ -141,7 +142,7 @@ impl std::fmt::Debug for Engine {
 
 /// A Wasmtime engine with the proxy's settings and nothing else: what the compiling child needs.
 pub(super) fn bare() -> Result<wasmtime::Engine, EngineError> {
-    wasmtime::Engine::new(&settings()).map_err(EngineError::Settings)
+    wasmtime::Engine::new(&settings()).map_err(|error| EngineError::Settings(format!("{error:#}")))
 }
 
 /// Every setting that is not the default, and the defaults that were thought about. All of them are part of
@@ -154,8 +155,9 @@ fn settings() -> Config {
         // The time limit. Against fuel: 3 % instead of up to 40 % for guests that compute.
         .epoch_interruption(true)
         .cranelift_opt_level(OptLevel::Speed)
-        // Adapters between host and guest are small functions: 5 % of a call.
-        .compiler_inlining(Inlining::Yes)
+        // Between the modules of a component only: within one, the guest's own compiler has done it, and frames
+        // would be missing from backtraces.
+        .compiler_inlining(Inlining::InterModule)
         .max_wasm_stack(GUEST_STACK)
         .async_stack_size(GUEST_STACK + HOST_STACK)
         // Backtraces name the guest's functions. The map from machine code to offsets in the file would double

@@ -9,10 +9,10 @@ use super::contract::PACKAGE;
 /// The engine can't be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error("the WebAssembly engine does not run on this machine")]
-    Settings(#[source] wasmtime::Error),
-    #[error("the host functions do not fit together")]
-    Linker(#[source] wasmtime::Error),
+    #[error("the WebAssembly engine does not run on this machine: {0}")]
+    Settings(String),
+    #[error("the host functions do not fit together: {0}")]
+    Linker(String),
 }
 
 /// A plugin was not loaded.

@@ -5,12 +5,12 @@ use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
-use wasmtime_wasi::p2::bindings::{self, cli, clocks, filesystem, random};
+use wasmtime_wasi::p2::bindings::{self, cli, clocks, filesystem, io, random};
 use wasmtime_wasi::random::{WasiRandom, WasiRandomView};
-use wasmtime_wasi_io::bindings::wasi::io;
 
 use super::bindings::{log, request, response, types};
 use super::store::State;
+use super::wasi::{HasImmediate, Immediate};
 
 /// For plugins that import nothing that waits.
 pub(super) fn at_once(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
@@ -18,11 +18,13 @@ pub(super) fn at_once(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<Stat
     plugin(&mut linker)?;
     wasi(&mut linker)?;
     bindings::sync::filesystem::types::add_to_linker::<_, WasiFilesystem>(&mut linker, State::filesystem)?;
+    io::error::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
+    bindings::sync::io::poll::add_to_linker::<_, HasImmediate>(&mut linker, immediate)?;
+    bindings::sync::io::streams::add_to_linker::<_, HasImmediate>(&mut linker, immediate)?;
     Ok(linker)
 }
 
-/// For plugins that run on a fiber. Wasmtime's blocking variant of `wasi:io` would block the worker, and
-/// panics on the workers' single-threaded runtimes.
+/// For plugins that run on a fiber.
 pub(super) fn waiting(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     plugin(&mut linker)?;
@@ -60,6 +62,10 @@ fn wasi(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, State::cli)?;
     cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, State::cli)?;
     cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, State::cli)
+}
+
+fn immediate(state: &mut State) -> Immediate<'_> {
+    Immediate(state.wasi().table())
 }
 
 struct WasiIo;

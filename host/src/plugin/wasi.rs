@@ -1,6 +1,8 @@
 //! The little of WASI that a plugin gets: clocks, random, and standard output into the log. No files, no
 //! sockets, no environment, no arguments, and an input that is at its end.
 
+mod immediate;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +11,8 @@ use tracing::Level;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView, async_trait};
+
+pub(super) use immediate::{HasImmediate, Immediate};
 
 use super::store::State;
 use super::voice::{MESSAGE, Voice};

@@ -9,4 +9,5 @@ mod cache;
 mod chain;
 mod limits;
 mod load;
+mod log;
 mod wasi;
