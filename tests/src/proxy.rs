@@ -141,10 +141,18 @@ impl Proxy {
     ///
     /// # Panics
     /// It still runs after `time`.
-    pub fn terminate(mut self, time: Duration) -> Finished {
+    pub fn terminate(self, time: Duration) -> Finished {
+        self.signal(Signal::TERM);
+        self.end(time)
+    }
+
+    /// Waits for an end that was asked for.
+    ///
+    /// # Panics
+    /// It still runs after `time`.
+    pub fn end(mut self, time: Duration) -> Finished {
         let mut process = self.process.take().expect("it runs");
-        process.signal(Signal::TERM);
-        process.finish(time).unwrap_or_else(|| panic!("still runs {time:?} after SIGTERM\n{process:?}"))
+        process.finish(time).unwrap_or_else(|| panic!("still runs after {time:?}\n{process:?}"))
     }
 }
 
