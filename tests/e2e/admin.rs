@@ -50,8 +50,12 @@ fn metrics_show_what_each_plugin_costs() {
     check(calls, &[("plugin", "mark"), ("phase", "response-filter"), ("outcome", "next")], 10.0);
     check(calls, &[("plugin", "answer"), ("phase", "request-filter"), ("outcome", "respond")], 5.0);
     check(calls, &[("plugin", "answer"), ("phase", "request-filter"), ("outcome", "next")], 5.0);
-    check("edgewright_plugin_call_seconds_count", &[("plugin", "mark"), ("phase", "request-filter")], 10.0);
-    check("edgewright_plugin_traps_total", &[], 0.0);
+    check(
+        "edgewright_plugin_call_duration_seconds_count",
+        &[("plugin", "mark"), ("phase", "request-filter")],
+        10.0,
+    );
+    check("edgewright_plugin_failures_total", &[], 0.0);
     check("edgewright_upstream_peers", &[("upstream", "main")], 1.0);
     check("edgewright_requests_total", &[], 10.0);
 }

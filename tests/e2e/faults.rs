@@ -6,7 +6,7 @@ use edgewright_tests::{Connection, Metrics, Origin, Proxy, Setup, get, guest};
 
 /// Calls that failed, by the plugin's name.
 pub(crate) fn failures(metrics: &Metrics, plugin: &str) -> f64 {
-    metrics.sum("edgewright_plugin_traps_total", &[("plugin", plugin)])
+    metrics.sum("edgewright_plugin_failures_total", &[("plugin", plugin)])
 }
 
 fn resident_kib(proxy: &Proxy) -> u64 {

@@ -27,7 +27,8 @@ fn fires(name: &str, manifest: &str, request: &Ask, reason: &str) {
         }
         assert_eq!(origin.requests().len(), 3, "{name}, {isolation}");
         let metrics = proxy.metrics();
-        let counted = metrics.sum("edgewright_plugin_traps_total", &[("plugin", name), ("reason", reason)]);
+        let counted =
+            metrics.sum("edgewright_plugin_failures_total", &[("plugin", name), ("reason", reason)]);
         assert!((counted - 3.0).abs() < f64::EPSILON, "{name}, {isolation}: {counted} for {reason}");
         let lines = proxy.access_log(6);
         let line = lines.iter().find(|line| line["status"] == 503).expect("a line");

@@ -4,7 +4,7 @@ use edgewright_sdk::prelude::*;
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Config {
+pub struct Config {
     status: u16,
     #[serde(default)]
     headers: Vec<(String, String)>,
@@ -29,7 +29,7 @@ enum Phase {
     Response,
 }
 
-struct Answer {
+pub struct Answer {
     config: Config,
 }
 

@@ -2,7 +2,7 @@
 
 use edgewright_sdk::prelude::*;
 
-struct Attributes;
+pub struct Attributes;
 
 #[plugin]
 impl Plugin for Attributes {

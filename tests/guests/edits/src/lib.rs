@@ -18,11 +18,11 @@ const HEADERS: [(&str, &[u8]); 16] = [
     ("x y", b"1"),
     ("x-line", b"1\r\nx-more: 2"),
     ("x-feed", b"1\n2"),
-    ("x-nul", b"1\02"),
+    ("x-nul", b"1\x00z"),
     ("x-bytes", b"\xa1\xb1"),
 ];
 
-struct Edits;
+pub struct Edits;
 
 fn told<E: std::fmt::Debug>(name: &str, result: Result<(), E>) -> String {
     match result {

@@ -2,7 +2,7 @@
 
 use edgewright_sdk::prelude::*;
 
-struct Flood;
+pub struct Flood;
 
 #[plugin]
 impl Plugin for Flood {

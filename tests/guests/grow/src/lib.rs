@@ -5,7 +5,7 @@ use edgewright_sdk::prelude::*;
 
 const PIECE: usize = 256 * 1024;
 
-struct Grow;
+pub struct Grow;
 
 #[plugin]
 impl Plugin for Grow {

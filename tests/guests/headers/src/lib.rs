@@ -2,7 +2,7 @@
 
 use edgewright_sdk::prelude::*;
 
-struct Headers;
+pub struct Headers;
 
 #[plugin]
 impl Plugin for Headers {
@@ -13,7 +13,8 @@ impl Plugin for Headers {
     }
 
     fn on_request(&self, request: &mut Request) -> Verdict {
-        let names: Vec<String> = request.headers().into_iter().map(|header| header.name.to_string()).collect();
+        let names: Vec<String> =
+            request.headers().into_iter().map(|header| header.name.to_string()).collect();
         let _ = request.set_header("x-names", names.join(","));
         if let Some(ok) = request.header("x-ok") {
             let _ = request.set_header("x-copy", ok);
@@ -29,7 +30,8 @@ impl Plugin for Headers {
     }
 
     fn on_response(&self, _: &Request, response: &mut ResponseHead) -> Verdict {
-        let names: Vec<String> = response.headers().into_iter().map(|header| header.name.to_string()).collect();
+        let names: Vec<String> =
+            response.headers().into_iter().map(|header| header.name.to_string()).collect();
         let _ = response.set_header("x-names", names.join(","));
         if let Some(ok) = response.header("x-ok") {
             let _ = response.set_header("x-copy", ok);

@@ -9,7 +9,7 @@ thread_local! {
     static USER: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
 }
 
-struct Leak;
+pub struct Leak;
 
 #[plugin]
 impl Plugin for Leak {

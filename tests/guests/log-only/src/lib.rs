@@ -2,7 +2,7 @@
 
 use edgewright_sdk::prelude::*;
 
-struct LogOnly;
+pub struct LogOnly;
 
 #[plugin]
 impl Plugin for LogOnly {

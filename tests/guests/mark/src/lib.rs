@@ -4,11 +4,11 @@ use edgewright_sdk::prelude::*;
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Config {
+pub struct Config {
     name: String,
 }
 
-struct Mark {
+pub struct Mark {
     name: String,
 }
 

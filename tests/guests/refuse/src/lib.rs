@@ -4,7 +4,7 @@ use edgewright_sdk::prelude::*;
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Config {
+pub struct Config {
     how: How,
 }
 
@@ -17,7 +17,7 @@ enum How {
     Loop,
 }
 
-struct Refuse;
+pub struct Refuse;
 
 #[plugin]
 impl Plugin for Refuse {

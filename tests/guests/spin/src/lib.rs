@@ -2,7 +2,7 @@
 
 use edgewright_sdk::prelude::*;
 
-struct Spin;
+pub struct Spin;
 
 #[plugin]
 impl Plugin for Spin {

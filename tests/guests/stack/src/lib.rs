@@ -2,7 +2,7 @@
 
 use edgewright_sdk::prelude::*;
 
-struct Stack;
+pub struct Stack;
 
 /// Never ends for a positive number; not a loop in disguise, as each call's result is used after the next.
 fn deeper(depth: u64) -> u64 {

@@ -3,7 +3,7 @@
 
 use edgewright_sdk::prelude::*;
 
-struct Trap;
+pub struct Trap;
 
 #[plugin]
 impl Plugin for Trap {

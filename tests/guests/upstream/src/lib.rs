@@ -2,7 +2,7 @@
 
 use edgewright_sdk::prelude::*;
 
-struct Upstream;
+pub struct Upstream;
 
 #[plugin]
 impl Plugin for Upstream {
