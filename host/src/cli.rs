@@ -1,1 +1,87 @@
-//! The command line.
+//! The command line. Each sub-command is a file; all of them end with one of the exit codes below.
+
+mod check;
+mod explain;
+mod plugin;
+mod proxy;
+mod run;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::diagnostic::Diagnostic;
+use crate::config::{self, Color};
+
+/// Bad configuration or plugin. (2 is clap's, for wrong usage.)
+const BAD_INPUT: u8 = 1;
+
+#[derive(Debug, Parser)]
+#[command(name = "edgewright", version, about = "A programmable edge proxy: WebAssembly plugins on Pingora")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the proxy of a configuration file
+    Run(run::Run),
+    /// Run a proxy in front of one upstream, without a file
+    Proxy(proxy::Proxy),
+    /// Report every mistake of a configuration file and its plugins
+    Check(check::Check),
+    /// Say which route a request takes, and why
+    Explain(explain::Explain),
+    /// Look at plugins
+    #[command(subcommand)]
+    Plugin(plugin::Plugin),
+    /// Print the version
+    Version,
+}
+
+/// Runs what the process's arguments say.
+pub fn main() -> ExitCode {
+    if let Some(code) = crate::plugin::artifact::compile_child() {
+        return code;
+    }
+    match Cli::parse().command {
+        Command::Run(run) => run.run(),
+        Command::Proxy(proxy) => proxy.run(),
+        Command::Check(check) => check.run(),
+        Command::Explain(explain) => explain.run(),
+        Command::Plugin(plugin) => plugin.run(),
+        Command::Version => {
+            out(&format!("edgewright {}\n", env!("CARGO_PKG_VERSION")));
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+/// Prints a result. A reader that went away is no error.
+fn out(text: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes());
+}
+
+/// Prints what a person should know.
+fn err(text: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), text.as_bytes());
+}
+
+/// Prints mistakes, and ends with their exit code.
+fn mistakes(diagnostics: &[Diagnostic]) -> ExitCode {
+    err(&config::render(diagnostics, color()));
+    ExitCode::from(BAD_INPUT)
+}
+
+/// Prints one mistake that has no place in a file.
+fn mistake(text: &str) -> ExitCode {
+    err(&format!("error: {text}\n"));
+    ExitCode::from(BAD_INPUT)
+}
+
+fn color() -> Color {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if wanted && std::io::stderr().is_terminal() { Color::Always } else { Color::Never }
+}

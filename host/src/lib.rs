@@ -2,6 +2,7 @@
 //! happens to it. The modules below are in the order of the layers, from the bottom up; the map is
 //! `ARCHITECTURE.md`, and a test holds the layers.
 
+pub mod cookie;
 pub mod ids;
 pub mod phase;
 pub mod target;

@@ -1,2 +1,133 @@
-//! The path of a request: Pingora's hooks, one file per phase. Knows no raw configuration, no control and no
-//! Wasmtime.
+//! The path of a request: Pingora's hooks, one file per phase. Knows no raw configuration, no control and
+//! no Wasmtime.
+
+mod connection;
+mod ctx;
+mod failure;
+mod forwarded;
+mod heads;
+mod hop_by_hop;
+mod in_flight;
+mod local_response;
+mod phase;
+mod request_id;
+mod sanitize;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use bytes::Bytes;
+use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::modules::http::HttpModules;
+use pingora::proxy::{FailToProxy, ProxyHttp, Session};
+use pingora::upstreams::peer::HttpPeer;
+use pingora::{Error, Result};
+
+use crate::observe::access_log::AccessLog;
+use crate::snapshot::Generation;
+
+pub use connection::{Edge, log_refused};
+pub use ctx::Ctx;
+pub use in_flight::Requests;
+
+/// The proxy: hands each of Pingora's hooks to its phase.
+pub struct EdgeProxy {
+    /// What new requests are served by.
+    pub generation: Arc<ArcSwap<Generation>>,
+    pub access_log: Option<AccessLog>,
+    pub in_flight: Requests,
+}
+
+#[async_trait]
+impl ProxyHttp for EdgeProxy {
+    type CTX = Ctx;
+
+    fn new_ctx(&self) -> Ctx {
+        Ctx::new(self.generation.load_full(), self.in_flight.enter())
+    }
+
+    /// None: Pingora's own compression module would be asked on each request and is never on.
+    fn init_downstream_modules(&self, _modules: &mut HttpModules) {}
+
+    async fn early_request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<()> {
+        phase::early_request::run(session, ctx)
+    }
+
+    async fn request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
+        phase::request::run(session, ctx).await
+    }
+
+    async fn upstream_peer(&self, _session: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
+        phase::select_peer::run(ctx)
+    }
+
+    async fn upstream_request_filter(
+        &self,
+        _session: &mut Session,
+        head: &mut RequestHeader,
+        _ctx: &mut Ctx,
+    ) -> Result<()> {
+        phase::upstream_request::run(head);
+        Ok(())
+    }
+
+    async fn upstream_response_filter(
+        &self,
+        _session: &mut Session,
+        head: &mut ResponseHeader,
+        _ctx: &mut Ctx,
+    ) -> Result<()> {
+        phase::upstream_response::run(head);
+        Ok(())
+    }
+
+    async fn response_filter(&self, session: &mut Session, head: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
+        phase::response::run(session, head, ctx).await
+    }
+
+    fn response_body_filter(
+        &self,
+        _session: &mut Session,
+        body: &mut Option<Bytes>,
+        _end_of_stream: bool,
+        ctx: &mut Ctx,
+    ) -> Result<Option<std::time::Duration>> {
+        phase::response_body::run(body, ctx);
+        Ok(None)
+    }
+
+    fn fail_to_connect(
+        &self,
+        _session: &mut Session,
+        _peer: &HttpPeer,
+        ctx: &mut Ctx,
+        error: Box<Error>,
+    ) -> Box<Error> {
+        phase::fail::to_connect(ctx, error)
+    }
+
+    fn error_while_proxy(
+        &self,
+        _peer: &HttpPeer,
+        session: &mut Session,
+        error: Box<Error>,
+        ctx: &mut Ctx,
+        client_reused: bool,
+    ) -> Box<Error> {
+        phase::fail::while_proxying(session, ctx, error, client_reused)
+    }
+
+    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, ctx: &mut Ctx) -> FailToProxy {
+        phase::fail::to_proxy(session, ctx, error).await
+    }
+
+    /// The access log says it, with more.
+    fn suppress_error_log(&self, _session: &Session, _ctx: &Ctx, _error: &Error) -> bool {
+        true
+    }
+
+    async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut Ctx) {
+        phase::log::run(self.access_log.as_ref(), session, ctx).await;
+    }
+}

@@ -1,1 +1,55 @@
-//! A generation: one immutable snapshot of routes, chains and upstreams. Knows no files and no sockets.
+//! A generation: one immutable snapshot of routes, chains and upstreams. Requests pin the one they began
+//! with. Knows no files and no sockets.
+
+mod build;
+mod metrics;
+
+use std::sync::Arc;
+
+use http::HeaderName;
+use ipnet::IpNet;
+
+use crate::config::model::UnderscoreHeaders;
+use crate::ids::UpstreamId;
+use crate::plugin::Plugin;
+use crate::plugin::chain::Chain;
+use crate::plugin::exchange::UpstreamNames;
+use crate::route::RouteTable;
+use crate::upstream::Upstreams;
+
+pub use build::{Builder, Failure};
+pub use metrics::RequestMetrics;
+
+/// Everything that a request is served by.
+pub struct Generation {
+    /// Counts up from 1.
+    pub number: u64,
+    pub table: RouteTable,
+    /// By `RouteId`.
+    pub routes: Vec<RouteEntry>,
+    /// By `PluginId`.
+    pub plugins: Vec<Arc<Plugin>>,
+    pub upstreams: Arc<Upstreams>,
+    /// The same, as plugins may ask for them.
+    pub upstream_names: Arc<dyn UpstreamNames>,
+    pub policy: Policy,
+    /// Attributes that the access log writes.
+    pub log_attributes: Vec<String>,
+    /// Requests that no route took, or that were refused before.
+    pub unrouted: RequestMetrics,
+}
+
+/// What happens on a route.
+pub struct RouteEntry {
+    pub name: Arc<str>,
+    pub chain: Chain,
+    pub upstream: UpstreamId,
+    pub metrics: RequestMetrics,
+}
+
+/// What is believed of a request.
+pub struct Policy {
+    pub trusted_proxies: Vec<IpNet>,
+    pub owned_headers: Vec<HeaderName>,
+    pub underscore_headers: UnderscoreHeaders,
+}

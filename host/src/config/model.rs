@@ -66,7 +66,8 @@ pub struct Dns {
     pub max_ttl: Duration,
     /// After a failed look-up, the next one comes this much later.
     pub retry: Duration,
-    /// How long the last good answer is used when look-ups fail.
+    /// How long the last good answer is used after the name was said not to exist, or to have no address.
+    /// (While servers fail or are silent, it is used without end.)
     pub stale_max: Duration,
 }
 

@@ -34,6 +34,8 @@ pub trait Heads: Any + Send {
     fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue);
     fn append_response_header(&mut self, name: HeaderName, value: HeaderValue);
     fn remove_response_header(&mut self, name: &HeaderName);
+    /// Puts a plugin's response in the place of the one that was there.
+    fn replace_response(&mut self, response: &PluginResponse);
 }
 
 /// What a request is lent to a chain as. Boxed once per request and handed from call to call; while a

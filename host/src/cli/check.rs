@@ -1,0 +1,91 @@
+//! `edgewright check`: every mistake of a configuration file and of the plugins it names, without running it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::config::diagnostic::Diagnostic;
+use crate::config::model::Config;
+use crate::config::{self, codes};
+use crate::observe::registry;
+use crate::plugin::engine::{Compiler, Engine, EngineOptions};
+use crate::snapshot::{Builder, Failure};
+use crate::upstream::Upstreams;
+
+use super::{BAD_INPUT, color, err, out};
+
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// Configuration file
+    #[arg(value_name = "FILE", default_value = "edgewright.toml")]
+    config: PathBuf,
+    /// Print mistakes and warnings as a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub(super) fn run(&self) -> ExitCode {
+        let (found, summary) = match config::load(&self.config) {
+            Ok(checked) => {
+                let mut found = checked.warnings;
+                found.extend(plugins(&checked.config));
+                (found, Some(summary(&checked.config)))
+            }
+            Err(diagnostics) => (diagnostics, None),
+        };
+        let failed = found.iter().any(Diagnostic::is_error);
+        if self.json {
+            out(&config::render_json(&found));
+        } else {
+            err(&config::render(&found, color()));
+            if let (false, Some(summary)) = (failed, summary) {
+                out(&format!("{}: ok: {summary}\n", self.config.display()));
+            }
+        }
+        if failed { ExitCode::from(BAD_INPUT) } else { ExitCode::SUCCESS }
+    }
+}
+
+/// What is wrong with the plugins: loads and configures them as a start would.
+fn plugins(config: &Config) -> Vec<Diagnostic> {
+    if config.plugins.is_empty() {
+        return Vec::new();
+    }
+    let options = EngineOptions { workers: 1, cache: config.plugin_cache.clone(), compiler: Compiler::Child };
+    let engine = match Engine::new(&options) {
+        Ok(engine) => engine,
+        Err(error) => return vec![Diagnostic::error(codes::PLUGIN_LOAD, error.to_string())],
+    };
+    let mut registry = registry::registry();
+    let upstreams = Arc::new(Upstreams::build(config));
+    match Builder::new(engine, &mut registry).build(config, upstreams) {
+        Ok(_) => Vec::new(),
+        Err(failures) => failures.iter().map(diagnostic).collect(),
+    }
+}
+
+/// A plugin's mistake, at the place where the configuration names it.
+pub(super) fn diagnostic(failure: &Failure) -> Diagnostic {
+    let (code, place, help) = match failure {
+        Failure::Load { place, source, .. } => (codes::PLUGIN_LOAD, place, source.help()),
+        Failure::Configure { place, source, .. } => (codes::PLUGIN_CONFIGURE, place, source.help()),
+    };
+    let mut diagnostic = Diagnostic::error(code, failure.to_string());
+    diagnostic.place = place.clone();
+    diagnostic.help = help;
+    diagnostic
+}
+
+fn summary(config: &Config) -> String {
+    let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+    [
+        count(config.listeners.len(), "listener"),
+        count(config.routes.len(), "route"),
+        count(config.upstreams.len(), "upstream"),
+        count(config.plugins.len(), "plugin"),
+    ]
+    .join(", ")
+}

@@ -1,0 +1,146 @@
+//! `edgewright explain`: the route, chain, upstream and peers of a request that is not sent, with reasons.
+//! Uses the router's and the normaliser's own code, so it can't tell another story than the proxy.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+use crate::config;
+use crate::config::model::{Config, PeerAddress};
+use crate::route::{Request, RouteTable};
+use crate::target;
+
+use super::{mistake, mistakes, out};
+
+#[derive(Debug, Args)]
+pub(super) struct Explain {
+    /// Method, as in `GET`
+    method: Method,
+    /// URL, as in `http://api.example.com/v1/users?id=7`
+    url: String,
+    /// Header line, as in `-H 'X-Canary: 1'`; may be given several times
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+    /// Configuration file
+    #[arg(short, long, value_name = "FILE", default_value = "edgewright.toml")]
+    config: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Explain {
+    pub(super) fn run(&self) -> ExitCode {
+        let config = match config::load(&self.config) {
+            Ok(checked) => checked.config,
+            Err(diagnostics) => return mistakes(&diagnostics),
+        };
+        match self.explain(&config) {
+            Ok(text) => {
+                out(&text);
+                ExitCode::SUCCESS
+            }
+            Err(problem) => mistake(&problem),
+        }
+    }
+
+    fn explain(&self, config: &Config) -> Result<String, String> {
+        let headers = self.header_map()?;
+        let (authority, raw) = split_url(&self.url)?;
+        let host_line = headers.get(http::header::HOST).map(|line| line.as_bytes().to_vec());
+        let authority = host_line.unwrap_or_else(|| authority.into_bytes());
+        let host = if authority.is_empty() {
+            String::new()
+        } else {
+            let refused = |error| format!("the proxy would answer 400: {error}");
+            target::authority(&authority).map_err(refused)?.host().to_owned()
+        };
+        let parsed =
+            target::parse(raw.as_bytes()).map_err(|error| format!("the proxy would answer 400: {error}"))?;
+        let request = Request {
+            host: &host,
+            path: &parsed.path,
+            query: parsed.query.as_deref(),
+            method: &self.method,
+            headers: &headers,
+        };
+        let table = RouteTable::build(&config.routes);
+        let explanation = table.explain(&request);
+        if self.json {
+            return serde_json::to_string_pretty(&explanation)
+                .map(|json| json + "\n")
+                .map_err(|error| error.to_string());
+        }
+        let mut text = String::new();
+        if parsed.path != raw.split('?').next().unwrap_or_default() {
+            let _ = writeln!(text, "path, normalised: {}", parsed.path);
+        }
+        let _ = writeln!(text, "{explanation}");
+        if let Some(route) = table.find(&request).and_then(|id| config.routes.get(id.index())) {
+            let names = |used: &crate::config::model::PluginUse| {
+                config.plugins.get(used.plugin.index()).map_or_else(String::new, |plugin| plugin.name.to_string())
+            };
+            let chain: Vec<String> = route.chain.iter().map(names).collect();
+            if !chain.is_empty() {
+                let _ = writeln!(text, "chain: {} (the responses in reverse)", chain.join(" → "));
+            }
+            if let Some(upstream) = config.upstreams.get(route.upstream.index()) {
+                let peers: Vec<String> = upstream.peers.iter().map(PeerAddress::to_string).collect();
+                let _ = writeln!(text, "upstream: {}: {} in turn", upstream.name, peers.join(", "));
+            }
+        }
+        Ok(text)
+    }
+
+    fn header_map(&self) -> Result<HeaderMap, String> {
+        let mut map = HeaderMap::new();
+        for line in &self.headers {
+            let wrong = || format!("`{line}` is no header line: write `NAME: VALUE`");
+            let (name, value) = line.split_once(':').ok_or_else(wrong)?;
+            let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| wrong())?;
+            let value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| wrong())?;
+            map.append(name, value);
+        }
+        Ok(map)
+    }
+}
+
+/// Authority and target of a URL as a client would send them: nothing is decoded or resolved here.
+fn split_url(url: &str) -> Result<(String, String), String> {
+    let url = url.split('#').next().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return if url.starts_with('/') {
+            Ok((String::new(), url.to_owned()))
+        } else {
+            Err(format!("`{url}` is no URL: write `http://HOST/PATH`, or `/PATH` for any host"))
+        };
+    };
+    if !matches!(scheme, "http" | "https") {
+        return Err(format!("`{scheme}` is not a scheme of this proxy: http or https"));
+    }
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(end);
+    let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
+    Ok((authority.to_owned(), target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_split_as_a_client_would_send_them() {
+        let check = |url: &str, authority: &str, target: &str| {
+            assert_eq!(split_url(url), Ok((authority.to_owned(), target.to_owned())), "{url}");
+        };
+        check("http://a.test/x/../y?b=1#f", "a.test", "/x/../y?b=1");
+        check("https://a.test:8443", "a.test:8443", "/");
+        check("http://a.test?q", "a.test", "/?q");
+        check("/v1/x", "", "/v1/x");
+        assert!(split_url("ftp://a/").is_err());
+        assert!(split_url("a.test/x").is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! `edgewright proxy`: one upstream, some plugins, no file.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::config::{self, ProxyFlags};
+
+use super::{mistakes, run};
+
+#[derive(Debug, Args)]
+pub(super) struct Proxy {
+    /// Upstream, as HOST:PORT
+    #[arg(long, value_name = "HOST:PORT")]
+    to: String,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    from: SocketAddr,
+    /// Component to run on every request; may be given several times. NAME.toml beside it is its manifest
+    #[arg(long, value_name = "FILE")]
+    plugin: Vec<PathBuf>,
+    /// Worker threads; the CPU quota if not given
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Admin address (metrics, health, status); none if not given
+    #[arg(long, value_name = "ADDRESS")]
+    admin: Option<SocketAddr>,
+}
+
+impl Proxy {
+    pub(super) fn run(&self) -> ExitCode {
+        let flags = ProxyFlags {
+            to: self.to.clone(),
+            from: self.from,
+            plugins: self.plugin.clone(),
+            threads: self.threads,
+            admin: self.admin,
+        };
+        match config::for_proxy(&flags) {
+            Ok(checked) => run::start(&checked),
+            Err(diagnostics) => mistakes(&diagnostics),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `/status`: what runs, as JSON. Knows the shape of the answer, nothing else.
+
+use serde::Serialize;
+
+use crate::config::model::{Isolation, OnFailure};
+use crate::control::health::State;
+use crate::plugin::Plugin;
+use crate::snapshot::Generation;
+use crate::upstream::Upstream;
+
+use super::Facts;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Status<'a> {
+    version: &'static str,
+    state: &'static str,
+    uptime_seconds: u64,
+    /// Counts up with each configuration that was taken.
+    generation: u64,
+    workers: usize,
+    workers_reason: &'a str,
+    listeners: &'a [String],
+    routes: Vec<RouteStatus<'a>>,
+    plugins: Vec<PluginStatus<'a>>,
+    upstreams: Vec<UpstreamStatus<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct RouteStatus<'a> {
+    name: &'a str,
+    plugins: Vec<&'a str>,
+    upstream: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct PluginStatus<'a> {
+    name: &'a str,
+    /// Lower-case hex of the component's SHA-256.
+    version: &'a str,
+    phases: Vec<&'static str>,
+    isolation: &'static str,
+    on_failure: &'static str,
+    /// Of this start: next to nothing where the compiled form was cached.
+    compile_ms: f64,
+    cached: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct UpstreamStatus<'a> {
+    name: &'a str,
+    peers: Vec<String>,
+    /// Why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl<'a> Status<'a> {
+    pub(super) fn of(facts: &'a Facts, state: State, generation: &'a Generation) -> Self {
+        Self {
+            version: facts.version,
+            state: state.name(),
+            uptime_seconds: facts.started.elapsed().as_secs(),
+            generation: generation.number,
+            workers: facts.workers,
+            workers_reason: &facts.workers_reason,
+            listeners: &facts.listeners,
+            routes: generation
+                .routes
+                .iter()
+                .map(|route| RouteStatus {
+                    name: &route.name,
+                    plugins: route.chain.plugins().map(|plugin| plugin.name()).collect(),
+                    upstream: generation.upstreams.get(route.upstream).map_or("", |upstream| upstream.name()),
+                })
+                .collect(),
+            plugins: generation.plugins.iter().map(|plugin| PluginStatus::of(plugin)).collect(),
+            upstreams: generation.upstreams.iter().map(|upstream| UpstreamStatus::of(upstream)).collect(),
+        }
+    }
+}
+
+impl<'a> PluginStatus<'a> {
+    fn of(plugin: &'a Plugin) -> Self {
+        Self {
+            name: plugin.name(),
+            version: plugin.version(),
+            phases: plugin.phases().iter().map(|phase| phase.name()).collect(),
+            isolation: match plugin.isolation() {
+                Isolation::Reuse => "reuse",
+                Isolation::Fresh => "fresh",
+            },
+            on_failure: match plugin.on_failure() {
+                OnFailure::Closed => "closed",
+                OnFailure::Open => "open",
+            },
+            compile_ms: plugin.compile_time().as_secs_f64() * 1e3,
+            cached: plugin.cached(),
+        }
+    }
+}
+
+impl<'a> UpstreamStatus<'a> {
+    fn of(upstream: &'a Upstream) -> Self {
+        let peers: Vec<_> = upstream.addresses().iter().map(ToString::to_string).collect();
+        let reason = if peers.is_empty() { upstream.pick(&[]).err().map(|why| why.to_string()) } else { None };
+        Self { name: upstream.name(), peers, reason }
+    }
+}

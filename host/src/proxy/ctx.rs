@@ -1,0 +1,212 @@
+//! What the proxy keeps of one request from its first byte to its log line. Pins the generation: a request
+//! lives and dies in one.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use bytes::Bytes;
+use pingora::http::ResponseHeader;
+use pingora::proxy::Session;
+
+use crate::ids::{RouteId, UpstreamId};
+use crate::phase::Phase;
+use crate::plugin::chain::{Chain, Lent};
+use crate::plugin::exchange::{Attributes, Decision, Entry, Exchange, Facts, Heads, PluginResponse};
+use crate::snapshot::{Generation, RouteEntry};
+use crate::upstream::Peer;
+
+use super::failure::Failed;
+use super::heads::SessionHeads;
+use super::in_flight::InFlight;
+
+/// A request's context: Pingora's `CTX`.
+pub struct Ctx {
+    pub(crate) generation: Arc<Generation>,
+    pub(crate) arrived: Instant,
+    pub(crate) arrived_at: SystemTime,
+    pub(crate) route: Option<RouteId>,
+    /// What the client asked for; `None` while nothing of the request is known to be good.
+    pub(crate) facts: Option<Facts>,
+    /// Boxed once a plugin needs it, then kept to the end.
+    lent: Option<Lent>,
+    /// The upstream that was chosen.
+    pub(crate) upstream: Option<UpstreamId>,
+    /// Peers of it that were tried and failed, and the current one.
+    pub(crate) tried: Vec<SocketAddr>,
+    pub(crate) peer: Option<Peer>,
+    pub(crate) attempts: usize,
+    pub(crate) decided_by: Option<Arc<str>>,
+    pub(crate) failed: Option<Failed>,
+    /// A plugin's response that takes the place of the upstream's, which can't carry a body.
+    pub(crate) replacement: Option<PluginResponse>,
+    /// A plugin's body that takes the place of the upstream's.
+    pub(crate) body: BodyOverride,
+    pub(crate) _in_flight: InFlight,
+}
+
+/// Whether the upstream's body goes to the client.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum BodyOverride {
+    /// It does.
+    #[default]
+    None,
+    /// This goes in its place.
+    Send(Bytes),
+    /// Something went in its place already.
+    Sent,
+}
+
+impl Ctx {
+    pub(crate) fn new(generation: Arc<Generation>, in_flight: InFlight) -> Self {
+        Self {
+            generation,
+            arrived: Instant::now(),
+            arrived_at: SystemTime::now(),
+            route: None,
+            facts: None,
+            lent: None,
+            upstream: None,
+            tried: Vec::new(),
+            peer: None,
+            attempts: 0,
+            decided_by: None,
+            failed: None,
+            replacement: None,
+            body: BodyOverride::None,
+            _in_flight: in_flight,
+        }
+    }
+
+    pub(crate) fn entry(&self) -> Option<&RouteEntry> {
+        self.generation.routes.get(self.route?.index())
+    }
+
+    /// The plugins of the request's route.
+    pub(crate) fn chain(&self) -> Option<&Chain> {
+        self.entry().map(|entry| &entry.chain)
+    }
+
+    /// Empty until the request was looked at.
+    pub(crate) fn request_id(&self) -> &str {
+        self.facts.as_ref().map_or("", |facts| &facts.request_id)
+    }
+
+    /// The request's exchange, if a plugin needed one.
+    pub(crate) fn exchange(&self) -> Option<&Exchange> {
+        self.lent.as_ref().and_then(Lent::exchange)
+    }
+
+    /// Moves the request's head to where plugins reach it. `false` where that can't be done: then no
+    /// plugin runs, and the caller treats it as a failure of the host.
+    pub(crate) fn lend_request(&mut self, session: &mut Session, phase: Phase) -> bool {
+        let Some(exchange) = self.exchange_mut() else { return false };
+        exchange.phase = phase;
+        match session_heads(exchange) {
+            Some(heads) => {
+                heads.swap_request(session.req_header_mut());
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Moves it back.
+    pub(crate) fn take_back_request(&mut self, session: &mut Session) {
+        if let Some(heads) = self.lent.as_mut().and_then(Lent::exchange_mut).and_then(session_heads) {
+            heads.swap_request(session.req_header_mut());
+        }
+    }
+
+    /// Moves the request's and the response's head to where plugins reach them.
+    pub(crate) fn lend_response(&mut self, session: &mut Session, head: &mut Box<ResponseHeader>) -> bool {
+        let Some(placeholder) = placeholder() else { return false };
+        if !self.lend_request(session, Phase::Response) {
+            return false;
+        }
+        if let Some(heads) = self.lent.as_mut().and_then(Lent::exchange_mut).and_then(session_heads) {
+            heads.response = Some(std::mem::replace(head, placeholder));
+        }
+        true
+    }
+
+    /// Moves them back.
+    pub(crate) fn take_back_response(&mut self, session: &mut Session, head: &mut Box<ResponseHeader>) {
+        self.take_back_request(session);
+        if let Some(heads) = self.lent.as_mut().and_then(Lent::exchange_mut).and_then(session_heads)
+            && let Some(response) = heads.response.take()
+        {
+            *head = response;
+        }
+    }
+
+    /// Lends the finished request and what was sent, for `log-filter`.
+    pub(crate) fn lend_finished(&mut self, session: &mut Session, entry: Entry) -> bool {
+        let sent = session.response_written().cloned().map(Box::new);
+        if !self.lend_request(session, Phase::Log) {
+            return false;
+        }
+        if let Some(exchange) = self.lent.as_mut().and_then(Lent::exchange_mut) {
+            exchange.entry = Some(entry);
+            if let Some(heads) = session_heads(exchange) {
+                heads.response = sent;
+            }
+        }
+        true
+    }
+
+    /// Runs the request phase of the route's chain; the heads must be lent.
+    pub(crate) async fn run_request(&mut self) -> Decision {
+        let generation = Arc::clone(&self.generation);
+        match (self.route.and_then(|route| generation.routes.get(route.index())), &mut self.lent) {
+            (Some(entry), Some(lent)) => entry.chain.on_request(lent).await,
+            _ => Decision::Next,
+        }
+    }
+
+    /// Runs the response phase of the route's chain; the heads must be lent.
+    pub(crate) async fn run_response(&mut self) -> Decision {
+        let generation = Arc::clone(&self.generation);
+        match (self.route.and_then(|route| generation.routes.get(route.index())), &mut self.lent) {
+            (Some(entry), Some(lent)) => entry.chain.on_response(lent).await,
+            _ => Decision::Next,
+        }
+    }
+
+    /// Runs the log phase of the route's chain; the heads must be lent.
+    pub(crate) async fn run_log(&mut self) {
+        let generation = Arc::clone(&self.generation);
+        if let (Some(entry), Some(lent)) =
+            (self.route.and_then(|route| generation.routes.get(route.index())), &mut self.lent)
+        {
+            entry.chain.on_log(lent).await;
+        }
+    }
+
+    fn exchange_mut(&mut self) -> Option<&mut Exchange> {
+        if self.lent.is_none() {
+            let exchange = Exchange {
+                heads: Box::new(SessionHeads::empty()?),
+                facts: self.facts.clone()?,
+                phase: Phase::Request,
+                attributes: Attributes::default(),
+                upstream: None,
+                upstreams: Arc::clone(&self.generation.upstream_names),
+                calls: Vec::with_capacity(8),
+                entry: None,
+            };
+            self.lent = Some(Lent::new(exchange));
+        }
+        self.lent.as_mut().and_then(Lent::exchange_mut)
+    }
+}
+
+fn session_heads(exchange: &mut Exchange) -> Option<&mut SessionHeads> {
+    let heads: &mut dyn Heads = &mut *exchange.heads;
+    (heads as &mut dyn std::any::Any).downcast_mut()
+}
+
+/// Stands where the response's head was while plugins have it.
+fn placeholder() -> Option<Box<ResponseHeader>> {
+    ResponseHeader::build_no_case(200, None).ok().map(Box::new)
+}

@@ -1,0 +1,147 @@
+//! Why the proxy, not the upstream, made a response: one table from what went wrong to status and log
+//! word. Nothing internal goes into a body: causes go to the log.
+
+use http::StatusCode;
+use pingora::{Error, ErrorSource, ErrorType};
+
+use crate::plugin::exchange;
+use crate::upstream::NoPeer;
+
+/// One failed request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failed {
+    pub(crate) kind: Kind,
+    /// For the log alone: names, addresses, texts.
+    pub(crate) cause: Option<String>,
+}
+
+/// What went wrong, and with it whose fault it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    // The client's.
+    BadRequest,
+    MethodNotAllowed,
+    NoRoute,
+    /// It went away: there is nobody to answer.
+    ClientGone,
+    // The upstream's.
+    NoPeer,
+    ConnectFailed,
+    ConnectTimeout,
+    UpstreamTimeout,
+    UpstreamBroken,
+    // A plugin's.
+    Plugin(exchange::Failure),
+    // The proxy's own.
+    Internal,
+}
+
+impl Kind {
+    /// What the client is sent; `None` where it can't be sent anything.
+    pub(crate) fn status(self) -> Option<StatusCode> {
+        Some(match self {
+            Kind::BadRequest => StatusCode::BAD_REQUEST,
+            Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Kind::NoRoute => StatusCode::NOT_FOUND,
+            Kind::ClientGone => return None,
+            Kind::NoPeer => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::ConnectFailed | Kind::UpstreamBroken => StatusCode::BAD_GATEWAY,
+            Kind::ConnectTimeout | Kind::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Kind::Plugin(failure) => failure.status(),
+            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        })
+    }
+
+    /// The word of the access log's `error`.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::BadRequest => "bad-request",
+            Kind::MethodNotAllowed => "method-not-allowed",
+            Kind::NoRoute => "no-route",
+            Kind::ClientGone => "client-gone",
+            Kind::NoPeer => "no-peer",
+            Kind::ConnectFailed => "connect-failed",
+            Kind::ConnectTimeout => "connect-timeout",
+            Kind::UpstreamTimeout => "upstream-timeout",
+            Kind::UpstreamBroken => "upstream-broken",
+            Kind::Plugin(failure) => failure.name(),
+            Kind::Internal => "internal",
+        }
+    }
+
+    /// Whether the client's connection must end with the response: what else it sent can't be trusted, or
+    /// part of a body may still be on the way.
+    pub(crate) fn closes(self) -> bool {
+        !matches!(self, Kind::NoRoute | Kind::Plugin(_))
+    }
+}
+
+impl Failed {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { kind, cause: None }
+    }
+
+    pub(crate) fn because(kind: Kind, cause: impl ToString) -> Self {
+        Self { kind, cause: Some(cause.to_string()) }
+    }
+
+    /// What Pingora's error means.
+    pub(crate) fn of(error: &Error) -> Self {
+        let kind = match (error.esource(), error.etype()) {
+            (_, ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout) => Kind::ConnectTimeout,
+            (ErrorSource::Downstream, ErrorType::InvalidHTTPHeader | ErrorType::H2Error) => Kind::BadRequest,
+            (ErrorSource::Downstream, _) => Kind::ClientGone,
+            (ErrorSource::Upstream, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => Kind::UpstreamTimeout,
+            (
+                _,
+                ErrorType::ConnectRefused
+                | ErrorType::ConnectNoRoute
+                | ErrorType::ConnectError
+                | ErrorType::TLSHandshakeFailure
+                | ErrorType::InvalidCert
+                | ErrorType::BindError
+                | ErrorType::SocketError
+                | ErrorType::ConnectProxyFailure,
+            ) => Kind::ConnectFailed,
+            (ErrorSource::Upstream, _) => Kind::UpstreamBroken,
+            _ => Kind::Internal,
+        };
+        Self::because(kind, error)
+    }
+
+    /// Why no peer could be picked.
+    pub(crate) fn no_peer(upstream: &str, reason: &NoPeer) -> Self {
+        Self::because(Kind::NoPeer, format!("upstream `{upstream}`: {reason}"))
+    }
+}
+
+/// A Pingora error that only carries a request to `fail_to_proxy`, where the failure is read from the
+/// request's context.
+pub(crate) fn raise(failed: &Failed) -> Box<Error> {
+    let status = failed.kind.status().map_or(0, |status| status.as_u16());
+    Error::new(ErrorType::HTTPStatus(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_504_a_broken_peer_502_and_no_peer_503() {
+        let check = |etype: ErrorType, source: ErrorSource, expected: Option<u16>| {
+            let mut error = Error::new(etype);
+            error.esource = source;
+            assert_eq!(Failed::of(&error).kind.status().map(|s| s.as_u16()), expected, "{error}");
+        };
+        use ErrorSource::{Downstream, Internal, Unset, Upstream};
+        check(ErrorType::ConnectTimedout, Upstream, Some(504));
+        check(ErrorType::ReadTimedout, Upstream, Some(504));
+        check(ErrorType::ConnectRefused, Upstream, Some(502));
+        check(ErrorType::ConnectionClosed, Upstream, Some(502));
+        check(ErrorType::InvalidHTTPHeader, Upstream, Some(502));
+        check(ErrorType::ReadTimedout, Downstream, None);
+        check(ErrorType::InvalidHTTPHeader, Downstream, Some(400));
+        check(ErrorType::InternalError, Internal, Some(500));
+        check(ErrorType::InternalError, Unset, Some(500));
+    }
+}

@@ -1,0 +1,111 @@
+//! Who the client is, and what the upstream is told of it. From a peer that is not trusted, forwarding
+//! fields are taken out and made anew, so that nothing in them is a client's word. Knows no routes.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::{HeaderName, HeaderValue, header};
+use ipnet::IpNet;
+use pingora::http::RequestHeader;
+
+const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+
+/// Whether forwarding fields of this peer are believed.
+pub(crate) fn is_trusted(peer: IpAddr, trusted: &[IpNet]) -> bool {
+    let peer = peer.to_canonical();
+    trusted.iter().any(|network| network.contains(&peer))
+}
+
+/// The client's address: the peer, or, behind trusted proxies, the last address of `x-forwarded-for` that
+/// is not one of them.
+pub(crate) fn client(head: &RequestHeader, peer: SocketAddr, trusted: &[IpNet]) -> IpAddr {
+    let peer = peer.ip().to_canonical();
+    if trusted.is_empty() || !is_trusted(peer, trusted) {
+        return peer;
+    }
+    let mut client = peer;
+    let lines: Vec<_> = head.headers.get_all(&FOR).iter().collect();
+    let hops = lines.iter().rev().flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+    for hop in hops {
+        let Some(address) = std::str::from_utf8(hop).ok().and_then(|text| text.trim().parse::<IpAddr>().ok())
+        else {
+            break;
+        };
+        client = address.to_canonical();
+        if !is_trusted(client, trusted) {
+            break;
+        }
+    }
+    client
+}
+
+/// Whether a field is about forwarding: taken out of what an untrusted peer sends.
+pub(crate) fn is_forwarding(name: &str) -> bool {
+    name.starts_with("x-forwarded-") || name == "forwarded" || name == "x-real-ip"
+}
+
+/// Tells the upstream: `x-forwarded-for` (the peer is added to what a trusted proxy said),
+/// `x-forwarded-proto` and `x-forwarded-host` (as a trusted proxy said, or as the client asked).
+pub(crate) fn rebuild(head: &mut RequestHeader, peer: IpAddr, scheme: &'static str, authority: &str, trust: bool) {
+    let peer = peer.to_canonical();
+    let mut chain = Vec::with_capacity(40);
+    if trust {
+        for line in head.headers.get_all(&FOR) {
+            chain.extend_from_slice(line.as_bytes());
+            chain.extend_from_slice(b", ");
+        }
+    }
+    // Writing to a vector does not fail.
+    let _ = std::io::Write::write_fmt(&mut chain, format_args!("{peer}"));
+    if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)) {
+        let _ = head.insert_header(FOR, value);
+    }
+    if !trust || !head.headers.contains_key(&PROTO) {
+        let _ = head.insert_header(PROTO, HeaderValue::from_static(scheme));
+    }
+    if !authority.is_empty()
+        && (!trust || !head.headers.contains_key(&HOST))
+        && let Ok(value) = HeaderValue::from_str(authority)
+    {
+        let _ = head.insert_header(HOST, value);
+    }
+}
+
+/// Takes out every forwarding field.
+pub(crate) fn remove(head: &mut RequestHeader) {
+    for name in [FOR, HOST, PROTO, REAL_IP, header::FORWARDED] {
+        head.remove_header(&name);
+    }
+    let others: Vec<HeaderName> =
+        head.headers.keys().filter(|name| is_forwarding(name.as_str())).cloned().collect();
+    for name in others {
+        head.remove_header(&name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_client_is_the_last_untrusted_hop() {
+        let check = |lines: &[&'static str], peer: &str, trusted: &[&str], expected: &str| {
+            let mut head = RequestHeader::build("GET", b"/", None).unwrap();
+            for line in lines {
+                head.append_header("x-forwarded-for", *line).unwrap();
+            }
+            let trusted: Vec<IpNet> = trusted.iter().map(|net| net.parse().unwrap()).collect();
+            let found = client(&head, SocketAddr::new(peer.parse().unwrap(), 1), &trusted);
+            assert_eq!(found.to_string(), expected, "{lines:?} from {peer}");
+        };
+        check(&["1.2.3.4"], "10.0.0.1", &[], "10.0.0.1");
+        check(&["1.2.3.4"], "10.0.0.1", &["10.0.0.0/8"], "1.2.3.4");
+        check(&["6.6.6.6, 1.2.3.4, 10.0.0.2"], "10.0.0.1", &["10.0.0.0/8"], "1.2.3.4");
+        check(&["6.6.6.6", "1.2.3.4"], "10.0.0.1", &["10.0.0.0/8"], "1.2.3.4");
+        check(&["junk"], "10.0.0.1", &["10.0.0.0/8"], "10.0.0.1");
+        check(&["1.2.3.4"], "::ffff:10.0.0.1", &["10.0.0.0/8"], "1.2.3.4");
+        check(&["1.2.3.4"], "192.0.2.1", &["10.0.0.0/8"], "192.0.2.1");
+    }
+}

@@ -1,0 +1,114 @@
+//! Pingora's heads as plugins see them. The heads are moved in for a phase and moved out after it (two
+//! moves of some hundred bytes), so a plugin works on the very head that is sent on, and nothing is
+//! borrowed over a call. Checks nothing: the imports hold the limits.
+
+use http::uri::{Authority, PathAndQuery};
+use http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use pingora::http::{RequestHeader, ResponseHeader};
+
+use crate::plugin::exchange::{Heads, PluginResponse};
+
+/// The heads of one request while a chain has them; placeholders in between.
+pub(crate) struct SessionHeads {
+    pub(crate) request: RequestHeader,
+    pub(crate) response: Option<Box<ResponseHeader>>,
+}
+
+impl SessionHeads {
+    /// Holds nothing yet. `None` only if Pingora refuses `GET /`.
+    pub(crate) fn empty() -> Option<Self> {
+        let request = RequestHeader::build_no_case(Method::GET, b"/", None).ok()?;
+        Some(Self { request, response: None })
+    }
+
+    /// Moves the request's head in or out.
+    pub(crate) fn swap_request(&mut self, head: &mut RequestHeader) {
+        std::mem::swap(&mut self.request, head);
+    }
+}
+
+impl Heads for SessionHeads {
+    fn request(&self) -> &http::request::Parts {
+        &self.request
+    }
+
+    fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue) {
+        if name == header::HOST {
+            replace_authority(&mut self.request, &value);
+        }
+        // Only a name that Pingora can't spell is refused, and a `HeaderName` is none.
+        let _ = self.request.insert_header(name, value);
+    }
+
+    fn append_request_header(&mut self, name: HeaderName, value: HeaderValue) {
+        let _ = self.request.append_header(name, value);
+    }
+
+    fn remove_request_header(&mut self, name: &HeaderName) {
+        self.request.remove_header(name);
+    }
+
+    fn set_method(&mut self, method: Method) {
+        self.request.set_method(method);
+    }
+
+    fn set_target(&mut self, target: PathAndQuery) {
+        replace_target(&mut self.request, target);
+    }
+
+    fn response(&self) -> Option<&http::response::Parts> {
+        self.response.as_deref().map(|head| &**head)
+    }
+
+    fn set_status(&mut self, status: StatusCode) {
+        if let Some(head) = &mut self.response {
+            let _ = head.set_status(status);
+        }
+    }
+
+    fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue) {
+        if let Some(head) = &mut self.response {
+            let _ = head.insert_header(name, value);
+        }
+    }
+
+    fn append_response_header(&mut self, name: HeaderName, value: HeaderValue) {
+        if let Some(head) = &mut self.response {
+            let _ = head.append_header(name, value);
+        }
+    }
+
+    fn remove_response_header(&mut self, name: &HeaderName) {
+        if let Some(head) = &mut self.response {
+            head.remove_header(name);
+        }
+    }
+
+    fn replace_response(&mut self, response: &PluginResponse) {
+        if let Ok(head) = super::local_response::head(response.status, &response.headers) {
+            self.response = Some(Box::new(head));
+        }
+    }
+}
+
+/// Puts another path and query under the request's scheme and authority.
+pub(crate) fn replace_target(head: &mut RequestHeader, target: PathAndQuery) {
+    let mut parts = head.uri.clone().into_parts();
+    parts.path_and_query = Some(target);
+    if let Ok(uri) = Uri::from_parts(parts) {
+        head.set_uri(uri);
+    }
+}
+
+/// HTTP/2 requests carry their authority in the URI, too: both must say the same.
+fn replace_authority(head: &mut RequestHeader, value: &HeaderValue) {
+    if head.uri.authority().is_none() {
+        return;
+    }
+    let Ok(authority) = Authority::try_from(value.as_bytes()) else { return };
+    let mut parts = head.uri.clone().into_parts();
+    parts.authority = Some(authority);
+    if let Ok(uri) = Uri::from_parts(parts) {
+        head.set_uri(uri);
+    }
+}

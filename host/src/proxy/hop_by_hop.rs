@@ -1,0 +1,181 @@
+//! Fields that are about one connection and stop at the proxy (RFC 9110, section 7.6.1), and the fields
+//! that a `Connection` line nominates. On requests this runs before any plugin, so what a plugin sets can't
+//! be nominated away by the client; Pingora's own strip, which comes later, then finds nothing.
+
+use http::{HeaderName, Version, header};
+use pingora::http::{RequestHeader, ResponseHeader};
+
+/// Always removed, whatever `Connection` says. `transfer-encoding` is framing: Pingora reads and writes it.
+const FIELDS: [HeaderName; 4] = [
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::PROXY_AUTHENTICATE,
+    header::TE,
+];
+
+/// A `Connection` line with more names than this is refused: no client needs it, and each name costs.
+const MAX_NOMINATED: usize = 10;
+
+/// A `Connection` line that tries to take out what the proxy or the application relies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadConnection {
+    #[error("`connection` names more than {MAX_NOMINATED} fields")]
+    TooMany,
+    #[error("`connection` names a field that is not the client's to remove")]
+    Protected,
+}
+
+/// Takes hop-by-hop fields out of a request. An upgrade request keeps `connection: upgrade` and `upgrade`.
+///
+/// # Errors
+/// A nominated field is one that proxies rely on, or there are too many.
+pub(crate) fn strip_request(head: &mut RequestHeader) -> Result<(), BadConnection> {
+    let upgrade = is_upgrade(head);
+    if head.headers.contains_key(header::CONNECTION) {
+        for name in nominated(&head.headers)? {
+            head.remove_header(&name);
+        }
+        head.remove_header(&header::CONNECTION);
+    }
+    // `te: trailers` is the one value that means something to an HTTP/2 peer (gRPC).
+    let trailers = head.headers.get(header::TE).is_some_and(|te| te == "trailers");
+    for name in &FIELDS {
+        if !(trailers && *name == header::TE) && head.headers.contains_key(name) {
+            head.remove_header(name);
+        }
+    }
+    if upgrade {
+        let _ = head.insert_header(header::CONNECTION, "upgrade");
+    } else if head.headers.contains_key(header::UPGRADE) {
+        head.remove_header(&header::UPGRADE);
+    }
+    Ok(())
+}
+
+/// Takes hop-by-hop fields out of a response. A switch of protocols (101) keeps what it is made of.
+pub(crate) fn strip_response(head: &mut ResponseHeader) {
+    let switching = head.status == http::StatusCode::SWITCHING_PROTOCOLS;
+    if head.headers.contains_key(header::CONNECTION) {
+        // An upstream may nominate what it likes: it is believed, but for what frames the message.
+        for name in nominated(&head.headers).unwrap_or_default() {
+            head.remove_header(&name);
+        }
+        if !switching {
+            head.remove_header(&header::CONNECTION);
+        }
+    }
+    for name in &FIELDS {
+        if *name != header::PROXY_AUTHENTICATE && head.headers.contains_key(name) {
+            head.remove_header(name);
+        }
+    }
+    if !switching && head.headers.contains_key(header::UPGRADE) {
+        head.remove_header(&header::UPGRADE);
+    }
+}
+
+/// Whether the client asks for another protocol on this connection (RFC 9110, section 7.8): HTTP/1.1 only.
+fn is_upgrade(head: &RequestHeader) -> bool {
+    head.version == Version::HTTP_11
+        && head.headers.contains_key(header::UPGRADE)
+        && tokens(&head.headers).any(|token| token.eq_ignore_ascii_case(b"upgrade"))
+}
+
+/// The tokens of all `Connection` lines.
+fn tokens(headers: &http::HeaderMap) -> impl Iterator<Item = &[u8]> {
+    headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|token| !token.is_empty())
+}
+
+/// The fields that `Connection` nominates, connection options themselves left out.
+fn nominated(headers: &http::HeaderMap) -> Result<Vec<HeaderName>, BadConnection> {
+    let mut names = Vec::new();
+    for token in tokens(headers) {
+        let option = [&b"close"[..], b"keep-alive", b"upgrade"].iter().any(|o| token.eq_ignore_ascii_case(o));
+        let Ok(name) = HeaderName::from_bytes(token) else { continue };
+        if option {
+            continue;
+        }
+        if names.len() >= MAX_NOMINATED {
+            return Err(BadConnection::TooMany);
+        }
+        if is_protected(&name) {
+            return Err(BadConnection::Protected);
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+/// Fields of the message itself, of routing and of forwarding.
+fn is_protected(name: &HeaderName) -> bool {
+    matches!(
+        *name,
+        header::HOST
+            | header::CONTENT_LENGTH
+            | header::TRANSFER_ENCODING
+            | header::CONTENT_TYPE
+            | header::AUTHORIZATION
+            | header::COOKIE
+            | header::FORWARDED
+            | header::VIA
+    ) || name.as_str().starts_with("x-forwarded-")
+        || name.as_str() == "x-real-ip"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(lines: &[(&'static str, &'static str)]) -> RequestHeader {
+        let mut head = RequestHeader::build("GET", b"/", None).unwrap();
+        for (name, value) in lines {
+            head.append_header(*name, *value).unwrap();
+        }
+        head
+    }
+
+    #[test]
+    fn requests_keep_end_to_end_fields_only() {
+        let check = |lines: &[(&'static str, &'static str)], expected: Result<&[&str], BadConnection>| {
+            let mut head = request(lines);
+            let left = strip_request(&mut head).map(|()| {
+                let mut names: Vec<_> = head.headers.keys().map(|name| name.as_str().to_owned()).collect();
+                names.sort();
+                names
+            });
+            assert_eq!(left, expected.map(|names| names.iter().map(|s| (*s).to_owned()).collect()), "{lines:?}");
+        };
+        check(&[("x-a", "1"), ("connection", "close")], Ok(&["x-a"]));
+        check(&[("connection", "x-a, Keep-Alive"), ("x-a", "1"), ("x-b", "1")], Ok(&["x-b"]));
+        check(&[("keep-alive", "1"), ("proxy-connection", "x"), ("te", "gzip")], Ok(&[]));
+        check(&[("te", "trailers")], Ok(&["te"]));
+        check(&[("upgrade", "h2c")], Ok(&[]));
+        check(&[("connection", "Upgrade"), ("upgrade", "websocket")], Ok(&["connection", "upgrade"]));
+        check(&[("connection", "host")], Err(BadConnection::Protected));
+        check(&[("connection", "X-Forwarded-For")], Err(BadConnection::Protected));
+        check(&[("connection", "a,b,c,d,e,f,g,h,i,j,k")], Err(BadConnection::TooMany));
+    }
+
+    #[test]
+    fn responses_lose_what_the_upstream_says_of_its_connection() {
+        let mut head = ResponseHeader::build(200, None).unwrap();
+        for (name, value) in [
+            ("connection", "X-Foo, keep-alive"),
+            ("x-foo", "1"),
+            ("keep-alive", "timeout=5"),
+            ("proxy-connection", "keep-alive"),
+            ("upgrade", "h2c"),
+            ("x-bar", "2"),
+        ] {
+            head.append_header(name, value).unwrap();
+        }
+        strip_response(&mut head);
+        let names: Vec<_> = head.headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["x-bar"]);
+    }
+}

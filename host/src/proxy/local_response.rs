@@ -1,0 +1,100 @@
+//! Responses that the proxy makes itself: a plugin's answers and error pages. They take the same way out
+//! as an upstream's, through the response phase of the chain. The host owns their framing.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use pingora::Result;
+use pingora::http::ResponseHeader;
+use pingora::proxy::Session;
+
+use crate::phase::Phase;
+use crate::plugin::exchange::{Decision, PluginResponse};
+
+use super::ctx::Ctx;
+use super::failure::{Failed, Kind};
+
+/// The field that carries the request's id.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Builds a head without framing.
+pub(crate) fn head(status: StatusCode, headers: &[(HeaderName, HeaderValue)]) -> Result<ResponseHeader> {
+    let mut head = ResponseHeader::build(status, Some(headers.len() + 2))?;
+    for (name, value) in headers {
+        head.append_header(name.clone(), value.clone())?;
+    }
+    Ok(head)
+}
+
+/// The page for a failure: status, reason and request id, nothing else.
+pub(crate) fn page(status: StatusCode, request_id: &str) -> PluginResponse {
+    let reason = status.canonical_reason().unwrap_or("error");
+    let mut headers = vec![(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))];
+    let mut body = format!("{} {reason}\n", status.as_u16());
+    if !request_id.is_empty() {
+        body.push_str("request id: ");
+        body.push_str(request_id);
+        body.push('\n');
+        if let Ok(value) = HeaderValue::from_str(request_id) {
+            headers.push((REQUEST_ID, value));
+        }
+    }
+    headers.push((header::CACHE_CONTROL, HeaderValue::from_static("no-store")));
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.push((header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")));
+    }
+    PluginResponse { status, headers, body: body.into() }
+}
+
+/// Sends a response after the response phase of the route's chain had it. Does nothing where a head went
+/// out already.
+///
+/// # Errors
+/// The client can't be written to.
+pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginResponse) -> Result<()> {
+    if session.response_written().is_some() {
+        return Ok(());
+    }
+    let mut body = response.body.clone();
+    let mut head = Box::new(head(response.status, &response.headers)?);
+    if ctx.chain().is_some_and(|chain| chain.has(Phase::Response)) && ctx.lend_response(session, &mut head) {
+        let decision = ctx.run_response().await;
+        ctx.take_back_response(session, &mut head);
+        match decision {
+            Decision::Next => {}
+            Decision::Respond { by, response } => {
+                ctx.decided_by = Some(by);
+                body = response.body;
+            }
+            Decision::Failed { by, failure } => {
+                // The page goes out as it is: the chain that just failed is not asked again.
+                let failed = Failed::because(Kind::Plugin(failure), format!("plugin `{by}`"));
+                let page = page(failure.status(), ctx.request_id());
+                ctx.decided_by = Some(by);
+                ctx.failed = Some(failed);
+                head = Box::new(self::head(page.status, &page.headers)?);
+                body = page.body;
+            }
+        }
+    }
+    write(session, head, body).await
+}
+
+/// Writes head and body with true framing.
+async fn write(session: &mut Session, mut head: Box<ResponseHeader>, body: Bytes) -> Result<()> {
+    let bodiless = matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    head.remove_header(&header::TRANSFER_ENCODING);
+    if bodiless {
+        head.remove_header(&header::CONTENT_LENGTH);
+    } else {
+        head.insert_header(header::CONTENT_LENGTH, body.len())?;
+    }
+    if session.is_process_shutting_down() {
+        session.set_keepalive(None);
+    }
+    let no_body = bodiless || body.is_empty() || session.req_header().method == Method::HEAD;
+    session.write_response_header(head, no_body).await?;
+    if !no_body {
+        session.write_response_body(Some(body), true).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! The fields of a request that are not the client's to send, taken out before anything reads them: those
+//! that the proxy owns, their look-alikes with `_` for `-`, and forwarding fields of untrusted peers.
+//! Knows no routes: what the router sees is what is left.
+
+use http::{HeaderName, HeaderValue, Version, header};
+use pingora::http::RequestHeader;
+
+use crate::config::model::UnderscoreHeaders;
+
+use super::forwarded;
+
+/// What one look over the names found; most requests have none of it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Found {
+    underscore: bool,
+    owned: bool,
+    forwarding: bool,
+}
+
+/// Takes out what may not pass. `trust`: the peer's forwarding fields are believed.
+pub(crate) fn request(
+    head: &mut RequestHeader,
+    owned: &[HeaderName],
+    underscores: UnderscoreHeaders,
+    trust: bool,
+) {
+    let found = look(head, owned);
+    if found.forwarding && !trust {
+        forwarded::remove(head);
+    }
+    if found.underscore {
+        let suspects: Vec<HeaderName> =
+            head.headers.keys().filter(|name| name.as_str().contains('_')).cloned().collect();
+        for name in suspects {
+            let folded = name.as_str().replace('_', "-");
+            let protected = owned.iter().any(|own| folds_to(own.as_str(), &folded))
+                || (!trust && forwarded::is_forwarding(&folded));
+            if underscores == UnderscoreHeaders::Drop || protected {
+                head.remove_header(&name);
+            }
+        }
+    }
+    if found.owned {
+        for name in owned {
+            head.remove_header(name);
+        }
+    }
+    if head.version == Version::HTTP_2 {
+        join_cookies(head);
+    }
+}
+
+fn look(head: &RequestHeader, owned: &[HeaderName]) -> Found {
+    let mut found = Found::default();
+    for name in head.headers.keys() {
+        let text = name.as_str();
+        found.underscore |= text.contains('_');
+        found.forwarding |= forwarded::is_forwarding(text);
+        found.owned |= owned.contains(name);
+    }
+    found
+}
+
+/// Whether an application that folds `_` and `-` reads the two names as one.
+fn folds_to(own: &str, folded: &str) -> bool {
+    own.len() == folded.len() && own.bytes().zip(folded.bytes()).all(|(a, b)| a == b || (a == b'_' && b == b'-'))
+}
+
+/// Browsers split cookies over several fields on HTTP/2; HTTP/1.1 applications read one line (RFC 9113,
+/// section 8.2.3).
+fn join_cookies(head: &mut RequestHeader) {
+    let mut lines = head.headers.get_all(header::COOKIE).iter();
+    let (Some(first), Some(second)) = (lines.next(), lines.next()) else { return };
+    let mut joined = first.as_bytes().to_vec();
+    for line in std::iter::once(second).chain(lines) {
+        joined.extend_from_slice(b"; ");
+        joined.extend_from_slice(line.as_bytes());
+    }
+    if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
+        let _ = head.insert_header(header::COOKIE, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(lines: &[(&'static str, &'static str)], underscores: UnderscoreHeaders, trust: bool) -> Vec<String> {
+        let mut head = RequestHeader::build("GET", b"/", None).unwrap();
+        for (name, value) in lines {
+            head.append_header(*name, *value).unwrap();
+        }
+        request(&mut head, &[HeaderName::from_static("x-user")], underscores, trust);
+        let mut names: Vec<_> = head.headers.keys().map(|name| name.as_str().to_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn owned_and_forwarding_fields_go_in_every_spelling() {
+        use UnderscoreHeaders::{Drop, Keep};
+        let check = |lines: &[(&'static str, &'static str)], underscores, trust, expected: &[&str]| {
+            assert_eq!(left(lines, underscores, trust), expected, "{lines:?}");
+        };
+        check(&[("X-User", "a"), ("x-user", "b"), ("x-ok", "1")], Drop, false, &["x-ok"]);
+        check(&[("X_User", "a"), ("x_other", "1")], Drop, false, &[]);
+        check(&[("X_User", "a"), ("x_other", "1")], Keep, false, &["x_other"]);
+        check(&[("forwarded", "a"), ("x-forwarded-prefix", "/a"), ("x-real-ip", "1")], Drop, false, &[]);
+        check(&[("x_forwarded_for", "1"), ("x-forwarded_for", "1")], Keep, false, &[]);
+        check(&[("x-forwarded-proto", "https")], Drop, true, &["x-forwarded-proto"]);
+        check(&[("x-user", "a")], Drop, true, &[]);
+    }
+
+    #[test]
+    fn cookie_crumbs_become_one_line_on_http_2_alone() {
+        let mut head = RequestHeader::build("GET", b"/", None).unwrap();
+        for crumb in ["a=1", "b=2", "csrf=x%3D"] {
+            head.append_header("cookie", crumb).unwrap();
+        }
+        let mut h2 = head.clone();
+        h2.set_version(Version::HTTP_2);
+        request(&mut head, &[], UnderscoreHeaders::Drop, false);
+        request(&mut h2, &[], UnderscoreHeaders::Drop, false);
+        assert_eq!(head.headers.get_all("cookie").iter().count(), 3);
+        let lines: Vec<_> = h2.headers.get_all("cookie").iter().collect();
+        assert_eq!(lines, ["a=1; b=2; csrf=x%3D"]);
+    }
+}

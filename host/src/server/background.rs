@@ -1,0 +1,67 @@
+//! Services beside the listeners: the resolver, and the look whether all of it is up.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pingora::server::ShutdownWatch;
+use pingora::services::ServiceReadyNotifier;
+use pingora::services::background::BackgroundService;
+
+use crate::control::health::Health;
+use crate::upstream::Resolver;
+
+/// The listeners wait this long for the first answers, so that a proxy that says it is ready can serve. A
+/// name that takes longer costs its own upstream some 503s, nobody else anything.
+const FIRST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// Keeps peers resolved.
+pub(super) struct Resolving(pub(super) Arc<Resolver>);
+
+#[async_trait]
+impl BackgroundService for Resolving {
+    async fn start_with_ready_notifier(&self, mut shutdown: ShutdownWatch, ready: ServiceReadyNotifier) {
+        let first = async {
+            let missing = self.0.first_round(FIRST_ANSWERS).await;
+            if missing > 0 {
+                tracing::warn!(names = missing, "names have no answer yet: their upstreams answer 503 until then");
+            }
+            ready.notify_ready();
+        };
+        let stopped = async move {
+            // An error means that the server is gone, which is a stop, too.
+            let _ = shutdown.wait_for(|stop| *stop).await;
+        };
+        tokio::join!(first, self.0.run(stopped));
+    }
+}
+
+/// Says that the proxy is ready once every listener takes connections.
+pub(super) struct Readiness {
+    pub(super) listeners: Vec<SocketAddr>,
+    pub(super) health: Health,
+}
+
+#[async_trait]
+impl BackgroundService for Readiness {
+    async fn start(&self, _shutdown: ShutdownWatch) {
+        for listener in &self.listeners {
+            while tokio::net::TcpStream::connect(reachable(*listener)).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
+        self.health.becomes_ready();
+        tracing::info!("ready");
+    }
+}
+
+/// An address to connect to: a listener on every interface is reached over the loopback one.
+fn reachable(listener: SocketAddr) -> SocketAddr {
+    let ip = match listener.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        other => other,
+    };
+    SocketAddr::new(ip, listener.port())
+}

@@ -1,0 +1,54 @@
+//! The addresses the proxy takes connections on. Checks them before Pingora does, whose answer to an address
+//! in use is to try again for a while and then to panic.
+
+use std::net::{SocketAddr, TcpListener};
+
+/// An address can't be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("can't listen on `{address}`: {source}{help}")]
+pub struct CannotListen {
+    pub address: SocketAddr,
+    #[source]
+    source: std::io::Error,
+    help: &'static str,
+}
+
+/// Binds every address once and lets go of it.
+///
+/// # Errors
+/// Each address that can't be bound.
+pub fn probe(addresses: impl IntoIterator<Item = SocketAddr>) -> Result<(), Vec<CannotListen>> {
+    let failed: Vec<CannotListen> = addresses
+        .into_iter()
+        .filter_map(|address| TcpListener::bind(address).err().map(|source| cannot(address, source)))
+        .collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed) }
+}
+
+fn cannot(address: SocketAddr, source: std::io::Error) -> CannotListen {
+    let help = match source.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "; another process has it: `ss -ltnp` shows which; stop that or choose another port"
+        }
+        std::io::ErrorKind::PermissionDenied => "; ports below 1024 need CAP_NET_BIND_SERVICE",
+        std::io::ErrorKind::AddrNotAvailable => "; no interface of this machine has that address",
+        _ => "",
+    };
+    CannotListen { address, source, help }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_in_use_is_named_with_what_to_do() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap();
+        let failed = probe([address]).unwrap_err();
+        let text = failed.first().unwrap().to_string();
+        assert!(text.contains(&address.to_string()) && text.contains("another process has it"), "{text}");
+        drop(taken);
+        assert!(probe([address]).is_ok());
+    }
+}

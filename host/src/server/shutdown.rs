@@ -1,0 +1,80 @@
+//! The end of the process: on SIGTERM or SIGINT it takes no more connections, finishes the requests it has
+//! within the grace period, flushes its logs and exits with 0. A second signal ends it at once.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use pingora::server::{ShutdownSignal, ShutdownSignalWatch, ShutdownWatch};
+use pingora::services::background::BackgroundService;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::control::health::Health;
+use crate::observe::access_log::AccessLog;
+use crate::proxy::Requests;
+
+/// Between two looks at what is in flight.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Waits for the first signal. (Pingora's own watch also knows SIGQUIT, which would hand the listeners to a
+/// new process.)
+pub(super) struct Signals;
+
+#[async_trait]
+impl ShutdownSignalWatch for Signals {
+    async fn recv(&self) -> ShutdownSignal {
+        match next_signal().await {
+            Some(name) => tracing::info!(signal = name, "shutting down"),
+            None => std::future::pending().await,
+        }
+        ShutdownSignal::GracefulTerminate
+    }
+}
+
+/// The name of the next SIGTERM or SIGINT. `None` where the process can't listen to signals.
+async fn next_signal() -> Option<&'static str> {
+    let mut term: Signal = signal(SignalKind::terminate()).ok()?;
+    let mut int: Signal = signal(SignalKind::interrupt()).ok()?;
+    tokio::select! {
+        _ = term.recv() => Some("SIGTERM"),
+        _ = int.recv() => Some("SIGINT"),
+    }
+}
+
+/// Ends the process as soon as nothing is in flight. Pingora itself would sleep through the whole grace
+/// period.
+pub(super) struct Drain {
+    pub(super) grace: Duration,
+    pub(super) requests: Requests,
+    pub(super) access_log: Option<AccessLog>,
+    pub(super) health: Health,
+}
+
+#[async_trait]
+impl BackgroundService for Drain {
+    async fn start(&self, mut shutdown: ShutdownWatch) {
+        // An error means that the server is gone: then there is nothing to wait for either.
+        let _ = shutdown.wait_for(|stop| *stop).await;
+        self.health.drains();
+        let until = Instant::now() + self.grace;
+        let again = next_signal();
+        tokio::pin!(again);
+        // The listeners close on the same signal: a connection that was accepted just before it has one
+        // look's time to send its request.
+        let mut quiet = 0;
+        while Instant::now() < until && quiet < 4 {
+            quiet = if self.requests.count() == 0 { quiet + 1 } else { 0 };
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                _ = &mut again => break,
+            }
+        }
+        let left = self.requests.count();
+        if left > 0 {
+            tracing::warn!(requests = left, "requests were cut at the end of the grace period");
+        }
+        if let Some(log) = &self.access_log {
+            log.flush(Duration::from_secs(1));
+        }
+        std::process::exit(0)
+    }
+}

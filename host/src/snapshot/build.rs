@@ -1,0 +1,168 @@
+//! Builds a generation: loads the plugins of a configuration, tells them their configurations, puts chains
+//! to routes. All that can be wrong with a plugin is found here, before a request meets it.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prometheus_client::registry::Registry;
+
+use crate::config::diagnostic::Place;
+use crate::config::model::{Config, Plugin as PluginModel, PluginUse};
+use crate::ids::UpstreamId;
+use crate::plugin::chain::Chain;
+use crate::plugin::engine::Engine;
+use crate::plugin::exchange::UpstreamNames;
+use crate::plugin::metrics::PluginMetrics;
+use crate::plugin::{ConfigId, ConfigureError, LoadError, Plugin, PluginSpec};
+use crate::route::RouteTable;
+use crate::upstream::Upstreams;
+
+use super::metrics::Families;
+use super::{Generation, Policy, RouteEntry};
+
+/// Why a generation could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A component can't be loaded.
+    #[error("plugin `{name}` can't be loaded: {source}")]
+    Load {
+        name: Arc<str>,
+        file: PathBuf,
+        /// Where the configuration names it.
+        place: Option<Place>,
+        #[source]
+        source: LoadError,
+    },
+    /// A plugin does not take a route's configuration.
+    #[error("route `{route}`: plugin `{name}`: {source}")]
+    Configure {
+        name: Arc<str>,
+        route: Arc<str>,
+        place: Option<Place>,
+        #[source]
+        source: ConfigureError,
+    },
+}
+
+/// Builds generations with one engine and one set of metrics.
+pub struct Builder {
+    engine: Engine,
+    families: Families,
+    plugin_metrics: PluginMetrics,
+    built: u64,
+}
+
+struct Names(Arc<Upstreams>);
+
+impl UpstreamNames for Names {
+    fn id(&self, name: &str) -> Option<UpstreamId> {
+        self.0.id(name)
+    }
+}
+
+impl Builder {
+    pub fn new(engine: Engine, registry: &mut Registry) -> Self {
+        Self {
+            engine,
+            families: Families::register(registry),
+            plugin_metrics: PluginMetrics::register(registry),
+            built: 0,
+        }
+    }
+
+    /// Loads, checks and puts together.
+    ///
+    /// # Errors
+    /// Every plugin that can't be loaded and every configuration that is refused.
+    pub fn build(&mut self, config: &Config, upstreams: Arc<Upstreams>) -> Result<Generation, Vec<Failure>> {
+        let mut failures = Vec::new();
+        let mut plugins = Vec::with_capacity(config.plugins.len());
+        for model in &config.plugins {
+            match Plugin::load(&self.engine, &spec(model), &self.plugin_metrics) {
+                Ok(plugin) => plugins.push(Some(plugin)),
+                Err(source) => {
+                    plugins.push(None);
+                    failures.push(Failure::Load {
+                        name: Arc::clone(&model.name),
+                        file: model.file.clone(),
+                        place: model.place.clone(),
+                        source,
+                    });
+                }
+            }
+        }
+        let mut routes = Vec::with_capacity(config.routes.len());
+        let mut refused = HashSet::new();
+        for route in &config.routes {
+            let mut links = Vec::with_capacity(route.chain.len());
+            for used in &route.chain {
+                // One that was not loaded has been reported.
+                let Some(Some(plugin)) = plugins.get(used.plugin.index()) else { continue };
+                match configure(plugin, used, &mut refused) {
+                    Ok(id) => links.push((Arc::clone(plugin), id)),
+                    Err(Some(source)) => failures.push(Failure::Configure {
+                        name: Arc::from(plugin.name()),
+                        route: Arc::clone(&route.name),
+                        place: used.place.clone(),
+                        source,
+                    }),
+                    Err(None) => {}
+                }
+            }
+            routes.push(RouteEntry {
+                name: Arc::clone(&route.name),
+                chain: Chain::new(links),
+                upstream: route.upstream,
+                metrics: self.families.of(&route.name),
+            });
+        }
+        if !failures.is_empty() {
+            return Err(failures);
+        }
+        self.built += 1;
+        Ok(Generation {
+            number: self.built,
+            table: RouteTable::build(&config.routes),
+            routes,
+            plugins: plugins.into_iter().flatten().collect(),
+            upstream_names: Arc::new(Names(Arc::clone(&upstreams))),
+            upstreams,
+            policy: Policy {
+                trusted_proxies: config.server.trusted_proxies.clone(),
+                owned_headers: config.server.owned_headers.clone(),
+                underscore_headers: config.server.underscore_headers,
+            },
+            log_attributes: config.access_log.as_ref().map(|log| log.attributes.clone()).unwrap_or_default(),
+            unrouted: self.families.of(""),
+        })
+    }
+}
+
+/// Tells a plugin one configuration. A configuration that several routes share is refused once: `Err(None)`
+/// for the others.
+fn configure(
+    plugin: &Arc<Plugin>,
+    used: &PluginUse,
+    refused: &mut HashSet<(usize, String)>,
+) -> Result<ConfigId, Option<ConfigureError>> {
+    let key = || (used.plugin.index(), serde_json::Value::Object(used.config.clone()).to_string());
+    if !refused.is_empty() && refused.contains(&key()) {
+        return Err(None);
+    }
+    plugin.configure(&used.config).map_err(|error| {
+        refused.insert(key());
+        Some(error)
+    })
+}
+
+fn spec(model: &PluginModel) -> PluginSpec {
+    PluginSpec {
+        name: Arc::clone(&model.name),
+        file: model.file.clone(),
+        isolation: model.manifest.isolation,
+        on_failure: model.manifest.on_failure,
+        limits: model.manifest.limits,
+        sha256: model.manifest.sha256.clone(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Counts of a route's requests. The handles are made with the generation, so a request touches atomics
+//! alone.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+use crate::observe::histogram::{Histogram, REQUEST_BOUNDS};
+
+/// Labels of a route's counts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabel {
+    route: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabels {
+    route: String,
+    class: &'static str,
+}
+
+/// Metrics of all routes.
+#[derive(Clone)]
+pub(crate) struct Families {
+    requests: Family<ClassLabels, Counter>,
+    durations: Family<RouteLabel, Histogram, fn() -> Histogram>,
+}
+
+/// Metrics of one route.
+#[derive(Clone)]
+pub struct RequestMetrics {
+    /// By class of status: 0 (no response), 1xx to 5xx.
+    classes: [Counter; 6],
+    duration: Histogram,
+}
+
+const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
+
+impl Families {
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        let families = Self {
+            requests: Family::default(),
+            durations: Family::new_with_constructor(|| Histogram::new(REQUEST_BOUNDS)),
+        };
+        registry.register("requests", "Finished requests by route and class of status", families.requests.clone());
+        registry.register(
+            "request_duration_seconds",
+            "From the first byte of a request to the last of its response",
+            families.durations.clone(),
+        );
+        families
+    }
+
+    pub(crate) fn of(&self, route: &str) -> RequestMetrics {
+        let counter = |class| {
+            self.requests.get_or_create(&ClassLabels { route: route.to_owned(), class }).clone()
+        };
+        RequestMetrics {
+            classes: CLASSES.map(counter),
+            duration: self.durations.get_or_create(&RouteLabel { route: route.to_owned() }).clone(),
+        }
+    }
+}
+
+impl RequestMetrics {
+    /// Counts a finished request; status 0 where nothing was sent.
+    pub fn observe(&self, status: u16, took: Duration) {
+        if let Some(counter) = self.classes.get(usize::from(status / 100)) {
+            counter.inc();
+        }
+        self.duration.observe(took);
+    }
+}

@@ -1,0 +1,181 @@
+//! What is known of a name, and how an answer changes it. Pure: knows no DNS library, no clock and no
+//! upstreams.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use super::NoPeer;
+
+/// The two kinds of address records, each asked for on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Family {
+    V4,
+    V6,
+}
+
+/// What a look-up brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// With the lowest TTL of the answer.
+    Found { addresses: Vec<IpAddr>, ttl: Duration },
+    /// The name does not exist (NXDOMAIN), with the TTL of that answer if it had one.
+    NoName { ttl: Option<Duration> },
+    /// The name exists, but not with records of this kind (NODATA).
+    NoRecords { ttl: Option<Duration> },
+    /// No answer, or one that says nothing about the name.
+    Failed(String),
+}
+
+/// How long answers are used: `[dns]` of the configuration.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timing {
+    pub(super) min_ttl: Duration,
+    pub(super) max_ttl: Duration,
+    pub(super) retry: Duration,
+    pub(super) stale_max: Duration,
+}
+
+/// What is known of a name.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Answer {
+    v4: Records,
+    v6: Records,
+}
+
+/// What is known of one kind of its records.
+#[derive(Debug, Clone, Default)]
+struct Records {
+    last: Last,
+    /// Those of the last good answer, unless they are too old to be used.
+    addresses: Vec<IpAddr>,
+    /// When the last good answer came.
+    good_at: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Last {
+    #[default]
+    Never,
+    Found,
+    NoName,
+    NoRecords,
+    Failed,
+}
+
+/// How a name stands, as logs tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// A first look-up is still under way.
+    Pending,
+    Resolved,
+    /// It does not resolve; peers of an earlier answer may still be in use.
+    Unresolved(NoPeer),
+}
+
+impl Outcome {
+    /// The word in logs and metrics.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Outcome::Found { .. } => "found",
+            Outcome::NoName { .. } => "no-name",
+            Outcome::NoRecords { .. } => "no-records",
+            Outcome::Failed(_) => "failed",
+        }
+    }
+}
+
+impl Answer {
+    /// What is known after a look-up, and how long until the next one.
+    pub(super) fn after(
+        &self,
+        family: Family,
+        outcome: &Outcome,
+        now: Instant,
+        timing: &Timing,
+    ) -> (Self, Duration) {
+        let mut next = self.clone();
+        let (records, other) = match family {
+            Family::V4 => (&mut next.v4, &next.v6),
+            Family::V6 => (&mut next.v6, &next.v4),
+        };
+        // Not `clamp`, which panics where the bounds are crossed.
+        let bounded = |ttl: Duration| ttl.max(timing.min_ttl).min(timing.max_ttl);
+        let delay = match outcome {
+            Outcome::Found { addresses, ttl } => {
+                *records = Records { last: Last::Found, addresses: addresses.clone(), good_at: Some(now) };
+                bounded(*ttl)
+            }
+            Outcome::NoName { ttl } | Outcome::NoRecords { ttl } => {
+                records.last = match outcome {
+                    Outcome::NoName { .. } => Last::NoName,
+                    _ => Last::NoRecords,
+                };
+                let age = records.good_at.map(|at| now.saturating_duration_since(at));
+                if age.is_none_or(|age| age >= timing.stale_max) {
+                    records.addresses.clear();
+                }
+                match ttl {
+                    // Most names have one kind of address only: no reason to hurry for the other.
+                    Some(ttl) if other.last == Last::Found => bounded(*ttl).max(timing.retry),
+                    _ => timing.retry,
+                }
+            }
+            Outcome::Failed(_) => {
+                records.last = Last::Failed;
+                timing.retry
+            }
+        };
+        (next, delay)
+    }
+
+    /// The addresses to use, IPv4 first, each once.
+    pub(super) fn addresses(&self) -> Vec<IpAddr> {
+        let mut addresses = Vec::new();
+        for records in [&self.v4, &self.v6] {
+            // A name that moved from one kind to the other. NXDOMAIN is about both kinds, so there the
+            // other's addresses are as old.
+            if records.last == Last::NoRecords && self.any(Last::Found) {
+                continue;
+            }
+            for address in &records.addresses {
+                if !addresses.contains(address) {
+                    addresses.push(*address);
+                }
+            }
+        }
+        addresses
+    }
+
+    /// Whether the name had an answer or failure to every first look-up, or has addresses already.
+    pub(super) fn is_settled(&self) -> bool {
+        self.any(Last::Found) || !self.any(Last::Never)
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        if self.any(Last::Found) {
+            Standing::Resolved
+        } else if self.any(Last::Never) {
+            Standing::Pending
+        } else {
+            Standing::Unresolved(self.absence())
+        }
+    }
+
+    /// Why there are no addresses, where there are none.
+    pub(super) fn absence(&self) -> NoPeer {
+        if self.any(Last::Failed) {
+            NoPeer::ResolverFailed
+        } else if self.any(Last::Never) {
+            NoPeer::NotResolved
+        } else {
+            NoPeer::NoSuchName
+        }
+    }
+
+    fn any(&self, last: Last) -> bool {
+        self.v4.last == last || self.v6.last == last
+    }
+}
+
+#[cfg(test)]
+mod tests;

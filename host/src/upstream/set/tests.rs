@@ -1,0 +1,128 @@
+//! Upstreams that need no DNS, and what a generation takes over.
+
+use std::time::{Duration, Instant};
+
+use crate::config::model;
+use crate::upstream::name::{Family, Outcome, Timing};
+
+use super::*;
+
+/// `NAME = HOST:PORT …`; the rest of a configuration is empty.
+pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Config {
+    let second = Duration::from_secs(1);
+    let timeouts = Timeouts { connect: second, read: second, write: second, idle: second };
+    let peer = |(host, port): &(&str, u16)| {
+        let host = match host.parse() {
+            Ok(address) => PeerHost::Ip(address),
+            Err(_) => PeerHost::Name((*host).into()),
+        };
+        model::PeerAddress { host, port: *port }
+    };
+    Config {
+        server: model::Server {
+            threads: None,
+            grace: second,
+            trusted_proxies: Vec::new(),
+            owned_headers: Vec::new(),
+            underscore_headers: model::UnderscoreHeaders::Drop,
+        },
+        dns: dns(Vec::new()),
+        listeners: Vec::new(),
+        upstreams: upstreams
+            .iter()
+            .map(|(name, peers)| model::Upstream {
+                name: (*name).into(),
+                peers: peers.iter().map(peer).collect(),
+                timeouts,
+            })
+            .collect(),
+        plugins: Vec::new(),
+        unused_plugins: Vec::new(),
+        routes: Vec::new(),
+        access_log: None,
+        admin: None,
+        plugin_cache: None,
+    }
+}
+
+/// So fast that a test sees many rounds.
+pub(in crate::upstream) fn dns(servers: Vec<SocketAddr>) -> model::Dns {
+    model::Dns {
+        servers: Some(servers),
+        timeout: Duration::from_millis(300),
+        min_ttl: Duration::ZERO,
+        max_ttl: Duration::from_millis(20),
+        retry: Duration::from_millis(20),
+        stale_max: Duration::from_secs(3600),
+    }
+}
+
+fn check(upstreams: &Upstreams, name: &str, expected: Result<&[&str], NoPeer>) {
+    let upstream = upstreams.id(name).and_then(|id| upstreams.get(id)).unwrap();
+    let seen: Vec<_> = upstream.peers().iter().map(|peer| peer.address.to_string()).collect();
+    match expected {
+        Ok(peers) => assert_eq!(seen, peers, "{name}"),
+        Err(reason) => assert_eq!((seen.len(), upstream.pick(&[]).unwrap_err()), (0, reason), "{name}"),
+    }
+}
+
+#[test]
+fn addresses_and_names_of_the_machine_are_ready_at_once() {
+    let config = config(&[
+        ("ip", &[("10.0.0.1", 80), ("::1", 80), ("10.0.0.1", 80)]),
+        ("hosts", &[("db", 5432)]),
+        ("local", &[("localhost", 80)]),
+        ("mixed", &[("x.test", 80), ("10.0.0.2", 81)]),
+        ("dns", &[("x.test", 80)]),
+        ("none", &[]),
+    ]);
+    let upstreams = Upstreams::with_hosts(&config, &HostsFile::parse("10.0.0.9 db\n"));
+    check(&upstreams, "ip", Ok(&["10.0.0.1:80", "[::1]:80"]));
+    check(&upstreams, "hosts", Ok(&["10.0.0.9:5432"]));
+    check(&upstreams, "local", Ok(&["127.0.0.1:80", "[::1]:80"]));
+    check(&upstreams, "mixed", Ok(&["10.0.0.2:81"]));
+    check(&upstreams, "dns", Err(NoPeer::NotResolved));
+    check(&upstreams, "none", Err(NoPeer::NoSuchName));
+    assert_eq!(upstreams.id("other"), None);
+    assert_eq!(upstreams.names().len(), 1, "a name is asked for once");
+}
+
+#[test]
+fn a_generation_takes_over_what_is_known() {
+    let hosts = HostsFile::parse("");
+    let earlier = Upstreams::with_hosts(&config(&[("a", &[("x.test", 80)])]), &hosts);
+    let timing = Timing {
+        min_ttl: Duration::ZERO,
+        max_ttl: Duration::MAX,
+        retry: Duration::ZERO,
+        stale_max: Duration::MAX,
+    };
+    let found = Outcome::Found { addresses: vec!["10.0.0.1".parse().unwrap()], ttl: Duration::ZERO };
+    let (answer, _) = Answer::default().after(Family::V4, &found, Instant::now(), &timing);
+    earlier.names[0].answer.store(Arc::new(answer));
+    let later = Upstreams::with_hosts(&config(&[("b", &[("x.test", 81)]), ("c", &[("y.test", 81)])]), &hosts);
+    check(&later, "b", Err(NoPeer::NotResolved));
+    later.inherit(&earlier);
+    check(&later, "b", Ok(&["10.0.0.1:81"]));
+    check(&later, "c", Err(NoPeer::NotResolved));
+}
+
+#[test]
+fn a_peer_that_stays_keeps_what_is_known_of_it() {
+    let upstreams =
+        Upstreams::with_hosts(&config(&[("a", &[("x.test", 80), ("10.0.0.2", 80)])]), &HostsFile::parse(""));
+    upstreams.list[0].peers()[0].connect_failed();
+    let timing = Timing {
+        min_ttl: Duration::ZERO,
+        max_ttl: Duration::MAX,
+        retry: Duration::ZERO,
+        stale_max: Duration::MAX,
+    };
+    let found = Outcome::Found { addresses: vec!["10.0.0.1".parse().unwrap()], ttl: Duration::ZERO };
+    let (answer, _) = Answer::default().after(Family::V4, &found, Instant::now(), &timing);
+    upstreams.names[0].answer.store(Arc::new(answer));
+    assert_eq!(upstreams.list[0].refresh(), Refreshed::Changed);
+    assert_eq!(upstreams.list[0].refresh(), Refreshed::Same);
+    let avoided: Vec<_> = upstreams.list[0].peers().iter().map(Peer::is_avoided).collect();
+    assert_eq!(avoided, [false, true]);
+}
