@@ -83,5 +83,5 @@ fn mistake(text: &str) -> ExitCode {
 
 fn color() -> Color {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted && std::io::stderr().is_terminal() { Color::Always } else { Color::Never }
+    if wanted && std::io::stderr().is_terminal() { Color::Ansi } else { Color::Plain }
 }

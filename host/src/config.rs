@@ -1,5 +1,44 @@
-//! The configuration: files → raw types → the checked model. Only [`model`] leaves this module. Knows no
-//! Wasmtime, no Pingora and no tokio.
+//! The configuration: files → raw types → the checked model. Only [`model`] leaves this module, with
+//! [`diagnostic`] for what is wrong. Knows no Wasmtime, no Pingora and no tokio.
+//!
+//! In the order in which a file meets them: it is read (`source`), parsed into a tree of places
+//! (`syntax`), split into sections (`root`), each of which is read into its `raw` type in spite of
+//! mistakes (`recover`) and then checked (`check`).
 
+pub mod codes;
 pub mod diagnostic;
 pub mod model;
+
+mod load;
+mod proxy_flags;
+mod render;
+
+mod source;
+mod syntax;
+
+mod raw;
+mod recover;
+mod root;
+mod scope;
+
+mod address;
+mod check;
+mod defaults;
+mod json;
+mod manifest;
+mod scalar;
+
+mod example;
+mod suggest;
+
+pub use load::load;
+pub use proxy_flags::{ProxyFlags, for_proxy};
+pub use render::{Color, render};
+
+/// A configuration without errors.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    pub config: model::Config,
+    /// What is worth a look.
+    pub warnings: Vec<diagnostic::Diagnostic>,
+}

@@ -38,7 +38,10 @@ impl Check {
         };
         let failed = found.iter().any(Diagnostic::is_error);
         if self.json {
-            out(&config::render_json(&found));
+            match serde_json::to_string_pretty(&found) {
+                Ok(json) => out(&(json + "\n")),
+                Err(error) => return super::mistake(&error.to_string()),
+            }
         } else {
             err(&config::render(&found, color()));
             if let (false, Some(summary)) = (failed, summary) {
@@ -73,10 +76,11 @@ pub(super) fn diagnostic(failure: &Failure) -> Diagnostic {
         Failure::Load { place, source, .. } => (codes::PLUGIN_LOAD, place, source.help()),
         Failure::Configure { place, source, .. } => (codes::PLUGIN_CONFIGURE, place, source.help()),
     };
-    let mut diagnostic = Diagnostic::error(code, failure.to_string());
-    diagnostic.place = place.clone();
-    diagnostic.help = help;
-    diagnostic
+    let diagnostic = Diagnostic::error(code, failure.to_string()).at(place.clone());
+    match help {
+        Some(help) => diagnostic.with_help(help),
+        None => diagnostic,
+    }
 }
 
 fn summary(config: &Config) -> String {

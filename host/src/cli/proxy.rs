@@ -1,7 +1,5 @@
 //! `edgewright proxy`: one upstream, some plugins, no file.
 
-use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,26 +16,26 @@ pub(super) struct Proxy {
     to: String,
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-    from: SocketAddr,
+    from: String,
     /// Component to run on every request; may be given several times. NAME.toml beside it is its manifest
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
     /// Worker threads; the CPU quota if not given
     #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    threads: Option<usize>,
     /// Admin address (metrics, health, status); none if not given
     #[arg(long, value_name = "ADDRESS")]
-    admin: Option<SocketAddr>,
+    admin: Option<String>,
 }
 
 impl Proxy {
     pub(super) fn run(&self) -> ExitCode {
         let flags = ProxyFlags {
             to: self.to.clone(),
-            from: self.from,
+            from: Some(self.from.clone()),
             plugins: self.plugin.clone(),
             threads: self.threads,
-            admin: self.admin,
+            admin: self.admin.clone(),
         };
         match config::for_proxy(&flags) {
             Ok(checked) => run::start(&checked),

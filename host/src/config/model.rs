@@ -1,6 +1,8 @@
 //! The checked model: what the rest of the proxy may know of the configuration. Every value in it is
 //! valid, every name is resolved to an id, every default is filled in. Knows nothing of TOML.
 
+mod display;
+
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -1,0 +1,22 @@
+//! From raw types to the checked model: one file per section. Every check tells all that it finds and goes
+//! on with a default, so that one run finds every mistake; a model with mistakes never leaves `config`.
+
+mod access_log;
+mod host;
+mod listeners;
+mod matcher;
+mod names;
+mod path;
+mod plugins;
+mod routes;
+mod server;
+mod upstreams;
+mod value_pattern;
+
+pub(crate) use access_log::{access_log, admin};
+pub(crate) use listeners::{Taken, listeners};
+pub(crate) use names::plugin_name;
+pub(crate) use plugins::{Shelf, cache, default_cache};
+pub(crate) use routes::routes;
+pub(crate) use server::{dns, server, threads};
+pub(crate) use upstreams::{Upstreams, upstreams};

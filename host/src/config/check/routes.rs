@@ -1,0 +1,154 @@
+//! `[[routes]]`
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+use toml::Spanned;
+
+use super::matcher::{MatchKey, matcher};
+use super::{Shelf, Upstreams, names};
+use crate::config::diagnostic::Diagnostic;
+use crate::config::model::{Match, PluginUse, Route};
+use crate::config::recover::{Lost, Section};
+use crate::config::scope::Scope;
+use crate::config::{codes, json, raw, suggest};
+use crate::ids::UpstreamId;
+
+pub(crate) fn routes(
+    scope: &mut Scope,
+    raws: Vec<Spanned<Section<raw::Route>>>,
+    upstreams: &Upstreams,
+    shelf: &mut Shelf,
+) -> Vec<Route> {
+    let mut seen = Seen::default();
+    let mut routes = Vec::with_capacity(raws.len());
+    for raw in raws {
+        let span = raw.span();
+        let Section { value: raw, lost } = raw.into_inner();
+        let name = name(scope, &mut seen, span.clone(), &lost, raw.name);
+        let matcher = checked_match(scope, &mut seen, span.clone(), &lost, &name, raw.matcher);
+        let chain = raw.plugins.into_iter().filter_map(|raw| plugin_use(scope, shelf, &lost, raw)).collect();
+        let upstream = match raw.upstream {
+            Some(field) => upstream(scope, upstreams, &field),
+            None => {
+                scope.missing(span.clone(), &lost, ("routes", "upstream"), "the route has no `upstream`");
+                None
+            }
+        };
+        if let Some(upstream) = upstream {
+            let place = Some(scope.place(span));
+            routes.push(Route { name: name.into(), matcher, chain, upstream, place });
+        }
+    }
+    routes
+}
+
+/// What must be unique.
+#[derive(Default)]
+struct Seen {
+    names: HashMap<String, Range<usize>>,
+    matches: HashMap<MatchKey, (String, Range<usize>)>,
+}
+
+fn name(
+    scope: &mut Scope,
+    seen: &mut Seen,
+    span: Range<usize>,
+    lost: &Lost,
+    field: Option<Spanned<String>>,
+) -> String {
+    let Some(field) = field else {
+        scope.missing(span, lost, ("routes", "name"), "the route has no `name`");
+        return String::new();
+    };
+    let span = field.span();
+    let name = field.into_inner();
+    scope.keep(span.clone(), names::name(&name));
+    match seen.names.get(&name) {
+        Some(first) => {
+            let first = scope.place(first.clone());
+            let found = Diagnostic::error(codes::ROUTE_TWICE, format!("there is a route `{name}` already"))
+                .with_help("give each route a name of its own")
+                .with_related(first, "the first one");
+            scope.report(span, found);
+        }
+        None => drop(seen.names.insert(name.clone(), span)),
+    }
+    name
+}
+
+fn checked_match(
+    scope: &mut Scope,
+    seen: &mut Seen,
+    route: Range<usize>,
+    lost: &Lost,
+    name: &str,
+    field: Option<Spanned<raw::Match>>,
+) -> Match {
+    let before = scope.count();
+    let span = field.as_ref().map_or(route, Spanned::span);
+    let matcher = matcher(scope, lost, field.map(Spanned::into_inner).unwrap_or_default());
+    // What is left of a match with mistakes says nothing.
+    if scope.count() > before || lost.has("match") {
+        return matcher;
+    }
+    let key = MatchKey::of(&matcher);
+    match seen.matches.get(&key) {
+        Some((other, first)) => {
+            let first = scope.place(first.clone());
+            let found = Diagnostic::error(codes::MATCH_TWICE, format!("route `{other}` has the same match"))
+                .with_help("one of the two would never get a request: change or remove one")
+                .with_related(first, "the same requests");
+            scope.report(span, found);
+        }
+        None => drop(seen.matches.insert(key, (name.to_owned(), span))),
+    }
+    matcher
+}
+
+fn upstream(scope: &mut Scope, upstreams: &Upstreams, field: &Spanned<String>) -> Option<UpstreamId> {
+    let name = field.get_ref();
+    if let Some(id) = upstreams.id(name) {
+        return Some(id);
+    }
+    let mut known: Vec<&str> = upstreams.names().collect();
+    known.sort_unstable();
+    let rest = if known.is_empty() {
+        format!("define it: `[upstreams.{name}]`")
+    } else {
+        format!("there is {}", suggest::list(known.iter().copied()))
+    };
+    let found = Diagnostic::error(codes::UNKNOWN_UPSTREAM, format!("unknown upstream `{name}`"))
+        .with_help(suggest::help(name, known, &rest));
+    scope.report(field.span(), found);
+    None
+}
+
+fn plugin_use(
+    scope: &mut Scope,
+    shelf: &mut Shelf,
+    lost: &Lost,
+    raw: Spanned<raw::PluginUse>,
+) -> Option<PluginUse> {
+    let span = raw.span();
+    let (name, config) = match raw.into_inner() {
+        raw::PluginUse::Name(name) => (Some(Spanned::new(span.clone(), name)), None),
+        raw::PluginUse::Table(raw::PluginTable { name, config }) => (name, config),
+    };
+    let config = scope.value(config, Map::new(), json::object);
+    let Some(name) = name else {
+        scope.missing(span, lost, ("plugin", "name"), "the plugin has no `name`");
+        return None;
+    };
+    let plugin = shelf.take(scope, &name)?;
+    let default = shelf.plugin(plugin).map(|plugin| &plugin.manifest.config);
+    let config = merged(default.cloned().unwrap_or_default(), config);
+    Some(PluginUse { plugin, config, place: Some(scope.place(span)) })
+}
+
+/// Key by key, the route's wins.
+fn merged(mut default: Map<String, Value>, route: Map<String, Value>) -> Map<String, Value> {
+    default.extend(route);
+    default
+}

@@ -1,0 +1,140 @@
+//! Every kind of mistake: number, title and one sentence on it. Numbers are never used for something else.
+
+use super::diagnostic::Code;
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    pub code: Code,
+    /// A few words.
+    pub title: &'static str,
+    /// One sentence.
+    pub explanation: &'static str,
+}
+
+macro_rules! codes {
+    ($($name:ident = $number:literal, $title:literal, $explanation:literal;)*) => {
+        $(#[doc = $title] pub const $name: Code = Code($number);)*
+
+        /// All of them, in the order of their numbers.
+        pub const TABLE: &[Kind] = &[
+            $(Kind { code: $name, title: $title, explanation: $explanation },)*
+        ];
+    };
+}
+
+codes! {
+    UNREADABLE = 101, "file can't be read",
+        "The file is not there, is a directory, or the process may not read it.";
+    TOO_LARGE = 102, "file is too large",
+        "Configuration files and manifests are refused above 16 MiB.";
+    NOT_UTF8 = 103, "file is not UTF-8",
+        "TOML files are UTF-8 text by definition.";
+    SYNTAX = 104, "not valid TOML",
+        "The file breaks the syntax of TOML, so that nothing behind that place can be trusted.";
+
+    UNKNOWN_KEY = 201, "unknown key",
+        "The table has no such key; nothing that is written is ever ignored.";
+    WRONG_TYPE = 202, "wrong type",
+        "The key takes a value of another type.";
+    MISSING = 203, "missing key or section",
+        "Something that has no default is not there.";
+    UNKNOWN_WORD = 204, "unknown word",
+        "The key takes one of a few words, and this is none of them.";
+    OUT_OF_RANGE = 205, "number out of range",
+        "The number is below the least or above the most that the key takes.";
+    BAD_DURATION = 206, "not a duration",
+        "Durations are a whole number with a unit, within the range of the key.";
+    BAD_SIZE = 207, "not a size",
+        "Sizes are a whole number with a binary unit, within the range of the key.";
+    CONTRADICTION = 208, "values contradict each other",
+        "Two values are fine by themselves, but not together.";
+    EMPTY_VALUE = 209, "empty list or text",
+        "An empty list or text would match or name nothing; a key that is not needed is left out.";
+
+    BAD_ADDRESS = 301, "not a socket address",
+        "Addresses to listen on and DNS servers are an IP address with a port.";
+    BAD_NETWORK = 302, "not an IP network",
+        "Trusted proxies are IP addresses, or networks as address and prefix length.";
+    BAD_HEADER_NAME = 303, "header name can't be used",
+        "The text is not an HTTP field name, or the proxy itself owns the field.";
+    PROTOCOLS = 304, "protocols of a listener",
+        "A listener always speaks HTTP/1; cleartext HTTP/2 is added to it.";
+    ADDRESS_TAKEN = 305, "address is taken",
+        "Two ends can't listen on one address and port.";
+
+    BAD_PEER = 401, "not a peer",
+        "Peers are HOST:PORT, with a host name or an IP address and a port from 1 to 65535.";
+    NO_PEERS = 402, "upstream without peers",
+        "An upstream needs at least one peer to send requests to.";
+    BAD_NAME = 403, "name can't be used",
+        "Names of routes and upstreams are short and made of letters, digits, `.`, `_` and `-`.";
+    PEER_TWICE = 404, "peer is there twice",
+        "The second entry changes nothing.";
+
+    ROUTE_TWICE = 501, "two routes of one name",
+        "Logs, metrics and plugins know a route by its name, so it must be unique.";
+    MATCH_TWICE = 502, "two routes with one match",
+        "Both routes would take the same requests.";
+    UNKNOWN_UPSTREAM = 503, "unknown upstream",
+        "The route names an upstream that the file does not define.";
+    BAD_HOST_PATTERN = 504, "host pattern can't be used",
+        "Host patterns are a host name, or `*.` and a host name, without a port.";
+    BAD_PATH_PATTERN = 505, "path pattern can't be used",
+        "Path patterns are written as a normalised path, with `*` at most as the last segment.";
+    BAD_METHOD = 506, "method can't be used",
+        "Methods are HTTP tokens, and case-sensitive.";
+    BAD_VALUE_PATTERN = 507, "pattern can't be used",
+        "A pattern is one text, or one of `exact`, `prefix`, `regex` and `present = true`.";
+    BAD_REGEX = 508, "regular expression can't be used",
+        "The expression breaks the syntax of Rust's `regex`, or is too large when compiled.";
+    BAD_PARAMETER_NAME = 509, "name of a cookie or parameter can't be used",
+        "Cookie names are HTTP tokens; names of query parameters are not empty.";
+
+    PLUGINS_UNREADABLE = 601, "plugins directory can't be read",
+        "The directory of the plugins is not there, or the process may not read it.";
+    UNKNOWN_PLUGIN = 602, "unknown plugin",
+        "The plugins directory has no component of that name.";
+    BAD_PLUGIN_NAME = 603, "plugin name can't be used",
+        "Plugin names start with a lower-case letter or digit and go on with those and `-`.";
+    NOT_JSON = 604, "value has no JSON form",
+        "Plugins get their configuration as JSON, which has no `nan` and `inf`.";
+    BAD_HASH = 605, "not a SHA-256 hash",
+        "The pin of a plugin's file is 64 hexadecimal digits.";
+    LONE_MANIFEST = 606, "manifest without plugin",
+        "A manifest stands beside the component that it describes.";
+    PLUGIN_TWICE = 607, "plugin is given twice",
+        "Two files stand for one plugin name.";
+    PLUGIN_LOAD = 650, "plugin can't be loaded",
+        "The file is no component of this contract, asks for what is not granted, or can't be compiled.";
+    PLUGIN_CONFIGURE = 651, "plugin refuses its configuration",
+        "The plugin was told the configuration and refused it, trapped on it or did not come to an end.";
+
+    BAD_ATTRIBUTE_KEY = 701, "attribute key can't be used",
+        "Attribute keys are up to 64 of `a` to `z`, digits, `.`, `_` and `-`.";
+}
+
+/// The row of a code.
+pub fn kind(code: Code) -> Option<&'static Kind> {
+    TABLE.iter().find(|kind| kind.code == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_without_doubles() {
+        assert!(TABLE.windows(2).all(|pair| pair[0].code < pair[1].code));
+        assert_eq!(kind(UNKNOWN_KEY).map(|k| k.title), Some("unknown key"));
+        assert!(kind(Code(0)).is_none());
+    }
+
+    #[test]
+    fn titles_are_words_and_explanations_are_sentences() {
+        for row in TABLE {
+            assert!(!row.title.ends_with('.'), "{}", row.title);
+            assert!(row.explanation.ends_with('.'), "{}", row.explanation);
+        }
+    }
+}

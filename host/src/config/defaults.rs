@@ -1,0 +1,89 @@
+//! What a key is where it is left out, and its bounds; each with its reason.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::model::Isolation;
+use super::model::{
+    AccessLog, Dns, Limits, LogSink, Manifest, OnFailure, Server, Timeouts, UnderscoreHeaders,
+};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// More threads than this is a slip: no machine gains from it.
+pub(crate) const THREADS: RangeInclusive<usize> = 1..=1024;
+/// No grace at all is a choice; a day is longer than any orchestrator waits.
+pub(crate) const GRACE: RangeInclusive<Duration> = Duration::ZERO..=DAY;
+/// Nothing waits for ever, and zero would refuse everything.
+pub(crate) const TIME: RangeInclusive<Duration> = MILLISECOND..=DAY;
+/// How long an answer is used may be not at all.
+pub(crate) const AGE: RangeInclusive<Duration> = Duration::ZERO..=DAY;
+/// One call of a plugin: above a minute, no client is there any more.
+pub(crate) const CALL_TIME: RangeInclusive<Duration> = MILLISECOND..=Duration::from_secs(60);
+/// From one page of WebAssembly to all that 32 bits reach.
+pub(crate) const CALL_MEMORY: RangeInclusive<u64> = 64 * 1024..=4 * 1024 * 1024 * 1024;
+/// Instances of one worker.
+pub(crate) const INSTANCES: RangeInclusive<usize> = 1..=10_000;
+
+/// Directory of the plugins, beside the configuration file.
+pub(crate) const PLUGINS_DIR: &str = "plugins";
+
+/// `[server]`
+pub(crate) fn server() -> Server {
+    Server {
+        threads: None,
+        // Kubernetes kills 30 s after SIGTERM: done well before.
+        grace: Duration::from_secs(10),
+        trusted_proxies: Vec::new(),
+        owned_headers: Vec::new(),
+        // As nginx does: `X_User` and `X-User` are one name to a CGI-like application.
+        underscore_headers: UnderscoreHeaders::Drop,
+    }
+}
+
+/// `[dns]`
+pub(crate) fn dns() -> Dns {
+    Dns {
+        servers: None,
+        timeout: Duration::from_secs(2),
+        // Answers with a TTL of 0 are common, and one look-up in 5 s is no load.
+        min_ttl: Duration::from_secs(5),
+        // A moved service is found within the hour, whatever its TTL said.
+        max_ttl: Duration::from_secs(3600),
+        retry: Duration::from_secs(5),
+        // A broken resolver is seen and mended within the hour; until then, peers rarely move.
+        stale_max: Duration::from_secs(3600),
+    }
+}
+
+/// `timeouts` of an upstream.
+pub(crate) fn timeouts() -> Timeouts {
+    Timeouts {
+        // A peer of a data centre answers within milliseconds, across the world within 300 ms.
+        connect: Duration::from_secs(1),
+        read: Duration::from_secs(30),
+        write: Duration::from_secs(30),
+        // Below the 75 s after which nginx closes, so that it is rarely the peer who closes first.
+        idle: Duration::from_secs(60),
+    }
+}
+
+/// A plugin without a manifest.
+pub(crate) fn manifest() -> Manifest {
+    Manifest {
+        description: None,
+        // That globals may live on is a promise only the plugin's author can make.
+        isolation: Isolation::Fresh,
+        // A check that fails must not let everyone in.
+        on_failure: OnFailure::Closed,
+        limits: Limits { time: Duration::from_millis(10), memory: 16 * 1024 * 1024, instances: 64 },
+        config: serde_json::Map::new(),
+        sha256: None,
+    }
+}
+
+/// `[access-log]`
+pub(crate) fn access_log() -> AccessLog {
+    AccessLog { sink: LogSink::Stdout, attributes: Vec::new() }
+}

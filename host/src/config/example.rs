@@ -1,0 +1,89 @@
+//! One right value for each key, to show where a wrong one stands. A test reads them all back.
+
+/// Keys and lines, by the name of the key, with its section where that matters.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("access-log", "[access-log]"),
+    ("access-log.path", "path = \"stdout\""),
+    ("address", "address = \"127.0.0.1:8080\""),
+    ("admin", "[admin]"),
+    ("admin.address", "address = \"127.0.0.1:9901\""),
+    ("attributes", "attributes = [\"api-key.owner\"]"),
+    ("cache", "cache = \"cache\""),
+    ("config", "config = { percent = 5 }"),
+    ("connect", "connect = \"1s\""),
+    ("cookie", "cookie = { session = \"a\" }"),
+    ("description", "description = \"Checks X-Api-Key\""),
+    ("dir", "dir = \"plugins\""),
+    ("dns", "[dns]"),
+    ("enabled", "enabled = false"),
+    ("exact", "exact = \"a\""),
+    ("format", "format = \"json\""),
+    ("grace", "grace = \"10s\""),
+    ("header", "header = { x-tenant = \"a\" }"),
+    ("host", "host = \"api.example.com\""),
+    ("idle", "idle = \"60s\""),
+    ("instances", "instances = 64"),
+    ("isolation", "isolation = \"reuse\""),
+    ("limits", "limits = { time = \"10ms\", memory = \"16MiB\" }"),
+    ("listeners", "[[listeners]]"),
+    ("match", "match = { path = \"/v1/*\" }"),
+    ("max-ttl", "max-ttl = \"1h\""),
+    ("memory", "memory = \"16MiB\""),
+    ("method", "method = [\"GET\", \"HEAD\"]"),
+    ("min-ttl", "min-ttl = \"5s\""),
+    ("name", "name = \"api\""),
+    ("on-failure", "on-failure = \"open\""),
+    ("owned-headers", "owned-headers = [\"x-user\"]"),
+    ("path", "path = \"/v1/*\""),
+    ("peer.address", "address = \"api.internal:8080\""),
+    ("peers", "peers = [\"api.internal:8080\", \"10.0.0.7:80\"]"),
+    ("plugin.name", "name = \"api-key\""),
+    ("plugins", "[plugins]"),
+    ("prefix", "prefix = \"a\""),
+    ("present", "present = true"),
+    ("protocols", "protocols = [\"h1\", \"h2\"]"),
+    ("query", "query = { version = \"2\" }"),
+    ("read", "read = \"30s\""),
+    ("regex", "regex = \"^[0-9]+$\""),
+    ("retry", "retry = \"5s\""),
+    ("routes", "[[routes]]"),
+    ("routes.plugins", "plugins = [\"api-key\"]"),
+    ("server", "[server]"),
+    ("servers", "servers = [\"127.0.0.1:53\"]"),
+    ("stale-max", "stale-max = \"1h\""),
+    ("threads", "threads = \"auto\""),
+    ("time", "time = \"10ms\""),
+    ("timeout", "timeout = \"2s\""),
+    ("timeouts", "timeouts = { connect = \"1s\", read = \"30s\" }"),
+    ("trusted-proxies", "trusted-proxies = [\"10.0.0.0/8\"]"),
+    ("underscore-headers", "underscore-headers = \"keep\""),
+    ("upstream", "upstream = \"api\""),
+    ("upstreams", "[upstreams.api]"),
+    ("write", "write = \"30s\""),
+];
+
+/// A line with that key, as it is in that section.
+pub(crate) fn of(section: &str, key: &str) -> Option<&'static str> {
+    let line = |wanted: &str| EXAMPLES.iter().find(|(name, _)| *name == wanted).map(|(_, line)| *line);
+    line(&format!("{section}.{key}")).or_else(|| line(key))
+}
+
+/// The same, in backticks.
+pub(crate) fn quoted(section: &str, key: &str) -> String {
+    format!("`{}`", of(section, key).unwrap_or(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_is_toml_with_its_key() {
+        for (key, line) in EXAMPLES {
+            let table: toml::Table = toml::from_str(line).unwrap();
+            let key = key.rsplit('.').next().unwrap();
+            assert!(table.contains_key(key), "{line}");
+        }
+        assert!(EXAMPLES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

@@ -1,0 +1,68 @@
+//! How parts of the model are written for people: in start-up lines, `explain` and messages.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use super::{HostPattern, Match, PathPattern, PeerAddress, PeerHost, ValuePattern};
+
+impl fmt::Display for PeerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            PeerHost::Ip(IpAddr::V6(address)) => write!(f, "[{address}]:{}", self.port),
+            PeerHost::Ip(address) => write!(f, "{address}:{}", self.port),
+            PeerHost::Name(name) => write!(f, "{name}:{}", self.port),
+        }
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostPattern::Exact(host) => f.write_str(host),
+            HostPattern::Wildcard(suffix) => write!(f, "*.{suffix}"),
+        }
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathPattern::Exact(path) => f.write_str(path),
+            PathPattern::Prefix(prefix) => write!(f, "{prefix}/*"),
+        }
+    }
+}
+
+impl fmt::Display for ValuePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ValuePattern::Present => f.write_str("*"),
+            ValuePattern::Exact(value) => f.write_str(value),
+            ValuePattern::Prefix(prefix) => write!(f, "{prefix}*"),
+            ValuePattern::Regex(regex) => write!(f, "~{regex}"),
+        }
+    }
+}
+
+impl fmt::Display for Match {
+    /// `GET,POST api.example.test/v1/* header x-beta=1`; `anything` where nothing is asked for.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if !self.methods.is_empty() {
+            parts.push(joined(&self.methods));
+        }
+        if !self.hosts.is_empty() || !self.paths.is_empty() {
+            let paths = if self.paths.is_empty() { "/*".to_owned() } else { joined(&self.paths) };
+            parts.push(format!("{}{paths}", joined(&self.hosts)));
+        }
+        let values = |kind: &str, name: &str, value: &ValuePattern| format!("{kind} {name}={value}");
+        parts.extend(self.headers.iter().map(|(name, value)| values("header", name.as_str(), value)));
+        parts.extend(self.query.iter().map(|(name, value)| values("query", name, value)));
+        parts.extend(self.cookies.iter().map(|(name, value)| values("cookie", name, value)));
+        if parts.is_empty() { f.write_str("anything") } else { f.write_str(&parts.join(" ")) }
+    }
+}
+
+fn joined<T: fmt::Display>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,20 @@
+//! The configuration file as it is written: one serde type per table, each key optional and unchecked.
+//! What has no place of its own in the text keeps the one of its key. Never leaves `config`.
+
+mod access_log;
+mod listener;
+mod manifest;
+mod plugins;
+mod route;
+mod server;
+mod upstream;
+mod value;
+
+pub(crate) use access_log::{AccessLog, Admin};
+pub(crate) use listener::Listener;
+pub(crate) use manifest::{Limits, Manifest};
+pub(crate) use plugins::Plugins;
+pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};
+pub(crate) use server::{Dns, Server};
+pub(crate) use upstream::{Peer, PeerTable, Timeouts, Upstream};
+pub(crate) use value::{OneOrMany, Scalar};

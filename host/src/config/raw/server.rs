@@ -1,0 +1,27 @@
+//! `[server]` and `[dns]`.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Scalar;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct Server {
+    pub(crate) threads: Option<Spanned<Scalar>>,
+    pub(crate) grace: Option<Spanned<Scalar>>,
+    pub(crate) trusted_proxies: Option<Vec<Spanned<String>>>,
+    pub(crate) owned_headers: Option<Vec<Spanned<String>>>,
+    pub(crate) underscore_headers: Option<Spanned<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct Dns {
+    pub(crate) servers: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(crate) timeout: Option<Spanned<Scalar>>,
+    pub(crate) min_ttl: Option<Spanned<Scalar>>,
+    pub(crate) max_ttl: Option<Spanned<Scalar>>,
+    pub(crate) retry: Option<Spanned<Scalar>>,
+    pub(crate) stale_max: Option<Spanned<Scalar>>,
+}

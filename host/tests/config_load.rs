@@ -1,0 +1,252 @@
+//! What a configuration means: values, defaults, order and merging; and that no text makes loading panic.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use edgewright::config::model::{
+    Config, HostPattern, Isolation, LogSink, OnFailure, PathPattern, PeerHost, UnderscoreHeaders,
+    ValuePattern,
+};
+use edgewright::config::{self, Checked, Color, ProxyFlags};
+use tempfile::TempDir;
+
+const EVERYTHING: &str = include_str!("config-ui/everything/edgewright.toml");
+
+const SMALL: &str = r#"
+[[listeners]]
+address = "127.0.0.1:8080"
+[upstreams.api]
+peers = ["127.0.0.1:9000"]
+[[routes]]
+name = "api"
+upstream = "api"
+"#;
+
+/// A directory with a configuration and its plugins, each a manifest and an empty component.
+fn directory(text: &str, plugins: &[(&str, &str)]) -> io::Result<(TempDir, PathBuf)> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("edgewright.toml");
+    fs::write(&path, text)?;
+    fs::create_dir(dir.path().join("plugins"))?;
+    for (name, manifest) in plugins {
+        fs::write(dir.path().join(format!("plugins/{name}.wasm")), "")?;
+        fs::write(dir.path().join(format!("plugins/{name}.toml")), manifest)?;
+    }
+    Ok((dir, path))
+}
+
+fn loaded(path: &Path) -> Config {
+    match config::load(path) {
+        Ok(Checked { config, .. }) => config,
+        Err(found) => panic!("{}", config::render(&found, Color::Plain)),
+    }
+}
+
+#[test]
+fn every_key_reaches_the_model() {
+    let config = loaded(Path::new("tests/config-ui/everything/edgewright.toml"));
+    assert_eq!(config.server.threads.map(usize::from), Some(4));
+    assert_eq!(config.server.grace, Duration::from_secs(5));
+    assert_eq!(config.server.trusted_proxies.len(), 2);
+    assert_eq!(config.server.owned_headers, ["x-user"]);
+    assert_eq!(config.server.underscore_headers, UnderscoreHeaders::Keep);
+    assert_eq!(config.dns.servers, Some(vec!["127.0.0.1:53".parse().unwrap()]));
+    assert_eq!(config.dns.max_ttl, Duration::from_secs(3600));
+    assert!(config.listeners[0].h2);
+    assert_eq!(config.upstreams[0].peers.len(), 4);
+    assert_eq!(config.upstreams[0].peers[3].host, PeerHost::Name("b.internal".into()));
+    assert_eq!(config.upstreams[0].timeouts.idle, Duration::from_secs(60));
+    assert_eq!(config.plugin_cache, None);
+    assert_eq!(config.admin.map(|admin| admin.address.port()), Some(9901));
+
+    let log = config.access_log.unwrap();
+    assert_eq!(log.sink, LogSink::File("tests/config-ui/everything/access.log".into()));
+    assert_eq!(log.attributes, ["api-key.owner"]);
+
+    let matcher = &config.routes[0].matcher;
+    let hosts = [HostPattern::Exact("api.example.com".into()), HostPattern::Wildcard("example.org".into())];
+    assert_eq!(matcher.hosts, hosts);
+    assert_eq!(matcher.paths, [PathPattern::Prefix("/v1".into())]);
+    assert_eq!(matcher.methods, ["GET", "POST"]);
+    assert_eq!(matcher.headers.len(), 5);
+    assert!(matches!(matcher.headers[3].1, ValuePattern::Regex(_)));
+    assert_eq!((matcher.query.len(), matcher.cookies.len()), (1, 1));
+
+    let plugin = &config.plugins[0];
+    assert_eq!(&*plugin.name, "api-key");
+    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((32, 12)));
+    assert_eq!(plugin.manifest.isolation, Isolation::Reuse);
+    assert_eq!(plugin.manifest.on_failure, OnFailure::Open);
+    assert_eq!(plugin.manifest.limits.memory, 1024 * 1024);
+    assert!(plugin.manifest.sha256.as_ref().unwrap().starts_with("e3b0c442"));
+    assert_eq!(config.routes[0].chain[1].config["percent"], 5);
+}
+
+#[test]
+fn what_is_left_out_has_a_default() {
+    let (_dir, path) = directory(SMALL, &[("unused", "")]).unwrap();
+    let config = loaded(&path);
+    assert_eq!(config.server.threads, None);
+    assert_eq!(config.server.grace, Duration::from_secs(10));
+    assert_eq!(config.server.underscore_headers, UnderscoreHeaders::Drop);
+    assert_eq!(config.dns.servers, None);
+    assert!(!config.listeners[0].h2);
+    assert_eq!(config.upstreams[0].timeouts.connect, Duration::from_secs(1));
+    assert_eq!(config.access_log.map(|log| log.sink), Some(LogSink::Stdout));
+    assert!(config.admin.is_none() && config.plugins.is_empty());
+    assert_eq!(config.unused_plugins, ["unused"]);
+}
+
+#[test]
+fn the_access_log_can_be_turned_off() {
+    let (_dir, path) = directory(&format!("{SMALL}[access-log]\nenabled = false\n"), &[]).unwrap();
+    assert!(loaded(&path).access_log.is_none());
+}
+
+#[test]
+fn a_byte_order_mark_and_carriage_returns_are_fine() {
+    let (_dir, path) = directory(&format!("\u{feff}{}", SMALL.replace('\n', "\r\n")), &[]).unwrap();
+    assert_eq!(loaded(&path).routes.len(), 1);
+}
+
+#[test]
+fn the_key_of_a_route_wins_over_the_manifests() {
+    let text = SMALL.replace(
+        "upstream =",
+        "plugins = [\"limit\", { name = \"limit\", config = { rate = 9 } }]\nupstream =",
+    );
+    let (_dir, path) = directory(&text, &[("limit", "config = { rate = 1, burst = { most = 2 } }")]).unwrap();
+    let config = loaded(&path);
+    assert_eq!(config.plugins.len(), 1);
+    let chain = &config.routes[0].chain;
+    let json = |index: usize| serde_json::Value::Object(chain[index].config.clone());
+    assert_eq!(json(0), serde_json::json!({ "rate": 1, "burst": { "most": 2 } }));
+    assert_eq!(json(1), serde_json::json!({ "rate": 9, "burst": { "most": 2 } }));
+}
+
+#[test]
+fn upstreams_and_plugins_are_numbered_in_the_order_of_the_file() {
+    let text = r#"
+[[listeners]]
+address = "127.0.0.1:0"
+[[listeners]]
+address = "127.0.0.1:0"
+[upstreams.z]
+peers = ["127.0.0.1:1"]
+[[routes]]
+name = "b"
+plugins = ["two", "one"]
+upstream = "a"
+[upstreams.a]
+peers = ["127.0.0.1:2"]
+"#;
+    let (_dir, path) = directory(text, &[("one", ""), ("two", "")]).unwrap();
+    let config = loaded(&path);
+    let names: Vec<&str> = config.upstreams.iter().map(|upstream| &*upstream.name).collect();
+    assert_eq!(names, ["z", "a"]);
+    assert_eq!(config.routes[0].upstream.index(), 1);
+    let plugins: Vec<&str> = config.plugins.iter().map(|plugin| &*plugin.name).collect();
+    assert_eq!(plugins, ["two", "one"]);
+}
+
+#[test]
+fn many_routes_load() {
+    let mut text = SMALL.to_owned();
+    for n in 0..10_000 {
+        text.push_str(&format!(
+            "[[routes]]\nname = \"r{n}\"\nmatch = {{ host = \"h{n}.test\", path = \"/*\" }}\nupstream = \"api\"\n"
+        ));
+    }
+    let (_dir, path) = directory(&text, &[]).unwrap();
+    assert_eq!(loaded(&path).routes.len(), 10_001);
+}
+
+#[test]
+fn many_mistakes_of_one_table_come_to_an_end() {
+    let peers = "1,".repeat(20_000);
+    let (_dir, path) = directory(&SMALL.replace("\"127.0.0.1:9000\"", &peers), &[]).unwrap();
+    assert_eq!(config::load(&path).unwrap_err().len(), 100);
+}
+
+#[test]
+fn no_part_of_a_file_makes_loading_panic() {
+    let (_dir, path) = directory("", &[("api-key", ""), ("canary", "")]).unwrap();
+    let check = |text: &str| {
+        fs::write(&path, text).unwrap();
+        let found = config::load(&path).map_or_else(|found| found, |checked| checked.warnings);
+        config::render(&found, Color::Ansi);
+        serde_json::to_string(&found).unwrap();
+    };
+    for end in 0..EVERYTHING.len() {
+        check(&EVERYTHING[..end]);
+    }
+    let lines: Vec<&str> = EVERYTHING.lines().collect();
+    for left_out in 0..lines.len() {
+        let kept = lines.iter().enumerate().filter(|(index, _)| *index != left_out);
+        check(&kept.map(|(_, line)| *line).collect::<Vec<_>>().join("\n"));
+    }
+    for wrong in ["0", "\"\"", "[]", "{}", "true", "nan", "1979-05-27", "[[]]", "\"é\""] {
+        for (index, _) in EVERYTHING.match_indices(" = ") {
+            let line_end = EVERYTHING[index..].find('\n').map_or(EVERYTHING.len(), |end| index + end);
+            check(&format!("{} = {wrong}{}", &EVERYTHING[..index], &EVERYTHING[line_end..]));
+        }
+    }
+}
+
+#[test]
+fn the_flags_of_proxy_make_a_configuration() {
+    let (dir, _) = directory("", &[("api-key", "isolation = \"reuse\"\nconfig = { keys = [] }")]).unwrap();
+    let checked = config::for_proxy(&ProxyFlags {
+        to: "api.internal:80".into(),
+        plugins: vec![dir.path().join("plugins/api-key.wasm")],
+        threads: Some(2),
+        admin: Some("127.0.0.1:9901".into()),
+        ..ProxyFlags::default()
+    });
+    let config = checked.unwrap().config;
+    assert_eq!(config.listeners[0].address.to_string(), "127.0.0.1:8080");
+    assert_eq!(&*config.upstreams[0].name, "default");
+    assert_eq!(config.upstreams[0].peers[0].port, 80);
+    assert_eq!(config.plugins[0].manifest.isolation, Isolation::Reuse);
+    assert!(config.routes[0].chain[0].config.contains_key("keys"));
+    assert_eq!(config.server.threads.map(usize::from), Some(2));
+    assert_eq!(config.access_log.map(|log| log.sink), Some(LogSink::Stdout));
+}
+
+#[test]
+fn every_wrong_flag_is_told_by_name() {
+    let (dir, _) = directory("", &[("one", "isolation = \"x\""), ("A", "")]).unwrap();
+    let plugin = |name: &str| dir.path().join("plugins").join(name);
+    let found = config::for_proxy(&ProxyFlags {
+        to: "api.internal".into(),
+        from: Some("localhost:80".into()),
+        plugins: ["one.wasm", "one.wasm", "two.wasm", "one.toml", "A.wasm"].map(plugin).into(),
+        threads: Some(0),
+        admin: Some("9901".into()),
+    });
+    let told: Vec<String> =
+        found.unwrap_err().into_iter().map(|found| found.id() + " " + &found.message).collect();
+    let expected = [
+        "E0401 `--to`: `api.internal` has no port",
+        "E0301 `--from`: `localhost:80` is not",
+        "E0301 `--admin`: `9901` is not",
+        "E0205 `--threads`: `0` is out of range",
+        "E0204 unknown word `x`",
+        "E0607 `--plugin`: ",
+        "E0602 `--plugin`: there is no file",
+        "E0602 `--plugin`: ",
+        "E0603 `--plugin`: `A` can't be",
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.starts_with(expected), "{told} and not {expected}");
+    }
+    let same = ProxyFlags {
+        to: "a:1".into(),
+        from: Some("127.0.0.1:1".into()),
+        admin: Some("127.0.0.1:1".into()),
+        ..ProxyFlags::default()
+    };
+    assert_eq!(config::for_proxy(&same).unwrap_err()[0].id(), "E0305");
+}
