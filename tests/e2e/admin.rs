@@ -11,7 +11,8 @@ fn health_and_readiness_are_told_to_those_who_probe() {
     check("/readyz", 200);
     check("/metrics", 200);
     check("/status", 200);
-    check("/", 404);
+    check("/", 200);
+    check("/absent", 404);
     check("/etc/passwd", 404);
     assert!(origin.requests().is_empty());
     // The public side has none of it: it is the route's.

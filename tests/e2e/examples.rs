@@ -19,7 +19,7 @@ fn every_example_is_checked_and_serves() {
 }
 
 /// Copies the example, fills its plugins directory with the shipped plugins it names, moves it to free
-/// ports, and asks it for something on each route's host.
+/// ports, checks it, and asks it for something.
 fn serve(example: &Path) {
     let name = example.display();
     let origin = Origin::body("from the origin");
@@ -29,10 +29,11 @@ fn serve(example: &Path) {
     let text = std::fs::read_to_string(&file).expect("a configuration");
     let mut config: Table = text.parse().unwrap_or_else(|error| panic!("{name}: {error}"));
 
-    let plugins =
-        config.get("plugins").and_then(|table| table.get("dir")).and_then(Value::as_str).unwrap_or("plugins");
-    let plugins = directory.path().join(plugins);
+    // A shared plugins directory elsewhere becomes one of the copy.
+    let plugins = directory.path().join("plugins");
     std::fs::create_dir_all(&plugins).expect("a directory");
+    config
+        .insert("plugins".to_owned(), Table::from_iter([("dir".to_owned(), Value::from("plugins"))]).into());
     for used in plugin_names(&config) {
         let manifest = repository().join(format!("plugins/{used}/{used}.toml"));
         std::fs::write(plugins.join(format!("{used}.wasm")), plugin(&used).bytes()).expect("a file");
@@ -40,12 +41,12 @@ fn serve(example: &Path) {
             std::fs::copy(manifest, plugins.join(format!("{used}.toml"))).expect("a file");
         }
     }
-    let checked = edgewright(&["check", "edgewright.toml"], directory.path());
-    assert_eq!(checked.code, Some(0), "{name}:\n{}", checked.said());
-
     let (address, admin) = (free_address(), free_address());
     move_to(&mut config, &address.to_string(), &admin.to_string(), &origin.address().to_string());
     std::fs::write(&file, config.to_string()).expect("a file");
+    let checked = edgewright(&["check", "edgewright.toml"], directory.path());
+    assert_eq!(checked.code, Some(0), "{name}:\n{}", checked.said());
+
     let proxy = Proxy::start(&["run", "--config", "edgewright.toml"], directory, address, Some(admin));
     let response = proxy.get("/");
     assert!(response.status < 500, "{name}: {}\n{}", response.status, response.text());
