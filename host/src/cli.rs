@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::diagnostic::Diagnostic;
 use crate::config::{self, Color};
+use crate::plugin::{COMPILE_ARGUMENT, compile_child};
 
 /// Bad configuration or plugin. (2 is clap's, for wrong usage.)
 const BAD_INPUT: u8 = 1;
@@ -43,8 +44,9 @@ enum Command {
 
 /// Runs what the process's arguments say.
 pub fn main() -> ExitCode {
-    if let Some(code) = crate::plugin::artifact::compile_child() {
-        return code;
+    // Before anything else: a compiling child sets nothing up.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == COMPILE_ARGUMENT) {
+        return compile_child();
     }
     match Cli::parse().command {
         Command::Run(run) => run.run(),

@@ -24,7 +24,7 @@ use crate::control::admin::{Admin, Facts};
 use crate::control::health::Health;
 use crate::observe::access_log::{AccessLog, OpenFailed, Sink};
 use crate::observe::{logging, registry};
-use crate::plugin::engine::{Compiler, Engine, EngineFailed, EngineOptions};
+use crate::plugin::{Compiler, Engine, EngineError, EngineOptions};
 use crate::proxy::{Edge, EdgeProxy, Requests, log_refused};
 use crate::snapshot::{Builder, Failure};
 use crate::upstream::metrics::UpstreamMetrics;
@@ -46,7 +46,7 @@ pub enum CannotStart {
     #[error(transparent)]
     AccessLog(#[from] OpenFailed),
     #[error("the plugin engine does not start: {0}")]
-    Engine(#[from] EngineFailed),
+    Engine(#[from] EngineError),
     #[error("a thread could not be started: {0}")]
     Thread(std::io::Error),
 }
@@ -87,10 +87,7 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
         log.register(&mut registry);
         let _ = refused.set(log.clone());
     }
-    std::thread::Builder::new()
-        .name("epoch".to_owned())
-        .spawn(move || ticker.run())
-        .map_err(CannotStart::Thread)?;
+    let _ticking = ticker.start().map_err(CannotStart::Thread)?;
 
     announce::lines(config, &generation, &workers, started);
     let generation = Arc::new(ArcSwap::from_pointee(generation));
@@ -115,7 +112,7 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
         let facts = Facts {
             version: env!("CARGO_PKG_VERSION"),
             started,
-            workers: workers.count,
+            workers: workers.count.get(),
             workers_reason: workers.reason.clone(),
             listeners: public.iter().map(ToString::to_string).collect(),
         };
@@ -147,7 +144,7 @@ fn public_service(config: &Config, server: &Server, edge: EdgeProxy) -> Service<
 
 fn pingora_conf(config: &Config, workers: &Workers) -> ServerConf {
     ServerConf {
-        threads: workers.count,
+        threads: workers.count.get(),
         // A connection stays on its worker, and so do the plugin instances it uses.
         work_stealing: false,
         upstream_keepalive_pool_size: KEPT_CONNECTIONS,

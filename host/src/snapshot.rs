@@ -11,8 +11,7 @@ use ipnet::IpNet;
 
 use crate::config::model::UnderscoreHeaders;
 use crate::ids::UpstreamId;
-use crate::plugin::Plugin;
-use crate::plugin::chain::Chain;
+use crate::plugin::{Chain, Plugin};
 use crate::plugin::exchange::UpstreamNames;
 use crate::route::RouteTable;
 use crate::upstream::Upstreams;

@@ -1,5 +1,6 @@
 //! `edgewright check`: every mistake of a configuration file and of the plugins it names, without running it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::config::diagnostic::Diagnostic;
 use crate::config::model::Config;
 use crate::config::{self, codes};
 use crate::observe::registry;
-use crate::plugin::engine::{Compiler, Engine, EngineOptions};
+use crate::plugin::{Compiler, Engine, EngineOptions};
 use crate::snapshot::{Builder, Failure};
 use crate::upstream::Upstreams;
 
@@ -57,7 +58,7 @@ fn plugins(config: &Config) -> Vec<Diagnostic> {
     if config.plugins.is_empty() {
         return Vec::new();
     }
-    let options = EngineOptions { workers: 1, cache: config.plugin_cache.clone(), compiler: Compiler::Child };
+    let options = EngineOptions { workers: NonZeroUsize::MIN, cache: config.plugin_cache.clone(), compiler: Compiler::Child };
     let engine = match Engine::new(&options) {
         Ok(engine) => engine,
         Err(error) => return vec![Diagnostic::error(codes::PLUGIN_LOAD, error.to_string())],
@@ -73,8 +74,8 @@ fn plugins(config: &Config) -> Vec<Diagnostic> {
 /// A plugin's mistake, at the place where the configuration names it.
 pub(super) fn diagnostic(failure: &Failure) -> Diagnostic {
     let (code, place, help) = match failure {
-        Failure::Load { place, source, .. } => (codes::PLUGIN_LOAD, place, source.help()),
-        Failure::Configure { place, source, .. } => (codes::PLUGIN_CONFIGURE, place, source.help()),
+        Failure::Load { place, source, .. } => (codes::PLUGIN_LOAD, place, source.reason.help()),
+        Failure::Configure { place, .. } => (codes::PLUGIN_CONFIGURE, place, None),
     };
     let diagnostic = Diagnostic::error(code, failure.to_string()).at(place.clone());
     match help {

@@ -95,6 +95,11 @@ impl Diagnostic {
         self
     }
 
+    /// Whether the configuration can't be used because of it.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
     /// `E0201` for an error, `W0404` for a warning.
     pub fn id(&self) -> String {
         match self.severity {

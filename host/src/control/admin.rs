@@ -70,7 +70,8 @@ impl Admin {
                 Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be written\n"),
             },
             "/status" => {
-                let status = status::Status::of(&self.facts, self.health.state(), &self.generation.load());
+                let generation = self.generation.load();
+                let status = status::Status::of(&self.facts, self.health.state(), &generation);
                 match serde_json::to_vec_pretty(&status) {
                     Ok(mut body) => {
                         body.push(b'\n');

@@ -128,7 +128,7 @@ mod tests {
             histogram.observe(Duration::from_nanos(nanos));
         }
         let mut registry = registry::registry();
-        registry.register("took_seconds", "How long it took", histogram.clone());
+        registry.register("edgewright_took_seconds", "How long it took", histogram.clone());
         let text = registry::text(&registry).unwrap();
         for line in [
             "edgewright_took_seconds_bucket{le=\"0.000001\"} 2",

@@ -6,7 +6,7 @@ use http::uri::{Authority, PathAndQuery};
 use http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use pingora::http::{RequestHeader, ResponseHeader};
 
-use crate::plugin::exchange::{Heads, PluginResponse};
+use crate::plugin::exchange::Heads;
 
 /// The heads of one request while a chain has them; placeholders in between.
 pub(crate) struct SessionHeads {
@@ -32,10 +32,12 @@ impl Heads for SessionHeads {
         &self.request
     }
 
+    fn set_authority(&mut self, authority: HeaderValue) {
+        replace_authority(&mut self.request, &authority);
+        let _ = self.request.insert_header(header::HOST, authority);
+    }
+
     fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue) {
-        if name == header::HOST {
-            replace_authority(&mut self.request, &value);
-        }
         // Only a name that Pingora can't spell is refused, and a `HeaderName` is none.
         let _ = self.request.insert_header(name, value);
     }
@@ -84,8 +86,8 @@ impl Heads for SessionHeads {
         }
     }
 
-    fn replace_response(&mut self, response: &PluginResponse) {
-        if let Ok(head) = super::local_response::head(response.status, &response.headers) {
+    fn replace_response(&mut self, status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) {
+        if let Ok(head) = super::local_response::head(status, &headers) {
             self.response = Some(Box::new(head));
         }
     }

@@ -45,6 +45,14 @@ pub(crate) fn page(status: StatusCode, request_id: &str) -> PluginResponse {
     PluginResponse { status, headers, body: body.into() }
 }
 
+/// Makes an error page of a head that has its status already, and what other plugins added to it.
+pub(crate) fn make_page(head: &mut ResponseHeader, page: &PluginResponse) -> Result<()> {
+    for (name, value) in &page.headers {
+        head.insert_header(name.clone(), value.clone())?;
+    }
+    Ok(())
+}
+
 /// Sends a response after the response phase of the route's chain had it. Does nothing where a head went
 /// out already.
 ///
@@ -66,12 +74,11 @@ pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginR
                 body = response.body;
             }
             Decision::Failed { by, failure } => {
-                // The page goes out as it is: the chain that just failed is not asked again.
                 let failed = Failed::because(Kind::Plugin(failure), format!("plugin `{by}`"));
                 let page = page(failure.status(), ctx.request_id());
                 ctx.decided_by = Some(by);
                 ctx.failed = Some(failed);
-                head = Box::new(self::head(page.status, &page.headers)?);
+                make_page(&mut head, &page)?;
                 body = page.body;
             }
         }

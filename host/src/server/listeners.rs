@@ -17,7 +17,7 @@ pub struct CannotListen {
 ///
 /// # Errors
 /// Each address that can't be bound.
-pub fn probe(addresses: impl IntoIterator<Item = SocketAddr>) -> Result<(), Vec<CannotListen>> {
+pub(super) fn probe(addresses: impl IntoIterator<Item = SocketAddr>) -> Result<(), Vec<CannotListen>> {
     let failed: Vec<CannotListen> = addresses
         .into_iter()
         .filter_map(|address| TcpListener::bind(address).err().map(|source| cannot(address, source)))

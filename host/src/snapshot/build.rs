@@ -2,7 +2,6 @@
 //! to routes. All that can be wrong with a plugin is found here, before a request meets it.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
@@ -10,11 +9,8 @@ use prometheus_client::registry::Registry;
 use crate::config::diagnostic::Place;
 use crate::config::model::{Config, Plugin as PluginModel, PluginUse};
 use crate::ids::UpstreamId;
-use crate::plugin::chain::Chain;
-use crate::plugin::engine::Engine;
 use crate::plugin::exchange::UpstreamNames;
-use crate::plugin::metrics::PluginMetrics;
-use crate::plugin::{ConfigId, ConfigureError, LoadError, Plugin, PluginSpec};
+use crate::plugin::{Chain, ConfigId, ConfigureError, Engine, LoadError, Plugin, PluginSpec};
 use crate::route::RouteTable;
 use crate::upstream::Upstreams;
 
@@ -25,19 +21,16 @@ use super::{Generation, Policy, RouteEntry};
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A component can't be loaded.
-    #[error("plugin `{name}` can't be loaded: {source}")]
+    #[error("{source}")]
     Load {
-        name: Arc<str>,
-        file: PathBuf,
         /// Where the configuration names it.
         place: Option<Place>,
         #[source]
         source: LoadError,
     },
     /// A plugin does not take a route's configuration.
-    #[error("route `{route}`: plugin `{name}`: {source}")]
+    #[error("route `{route}`: {source}")]
     Configure {
-        name: Arc<str>,
         route: Arc<str>,
         place: Option<Place>,
         #[source]
@@ -49,7 +42,6 @@ pub enum Failure {
 pub struct Builder {
     engine: Engine,
     families: Families,
-    plugin_metrics: PluginMetrics,
     built: u64,
 }
 
@@ -63,10 +55,10 @@ impl UpstreamNames for Names {
 
 impl Builder {
     pub fn new(engine: Engine, registry: &mut Registry) -> Self {
+        engine.register(registry);
         Self {
             engine,
             families: Families::register(registry),
-            plugin_metrics: PluginMetrics::register(registry),
             built: 0,
         }
     }
@@ -79,13 +71,11 @@ impl Builder {
         let mut failures = Vec::new();
         let mut plugins = Vec::with_capacity(config.plugins.len());
         for model in &config.plugins {
-            match Plugin::load(&self.engine, &spec(model), &self.plugin_metrics) {
+            match Plugin::load(&self.engine, &spec(model)) {
                 Ok(plugin) => plugins.push(Some(plugin)),
                 Err(source) => {
                     plugins.push(None);
                     failures.push(Failure::Load {
-                        name: Arc::clone(&model.name),
-                        file: model.file.clone(),
                         place: model.place.clone(),
                         source,
                     });
@@ -102,7 +92,6 @@ impl Builder {
                 match configure(plugin, used, &mut refused) {
                     Ok(id) => links.push((Arc::clone(plugin), id)),
                     Err(Some(source)) => failures.push(Failure::Configure {
-                        name: Arc::from(plugin.name()),
                         route: Arc::clone(&route.name),
                         place: used.place.clone(),
                         source,

@@ -45,9 +45,9 @@ impl Families {
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(REQUEST_BOUNDS)),
         };
-        registry.register("requests", "Finished requests by route and class of status", families.requests.clone());
+        registry.register("edgewright_requests", "Finished requests by route and class of status", families.requests.clone());
         registry.register(
-            "request_duration_seconds",
+            "edgewright_request_duration_seconds",
             "From the first byte of a request to the last of its response",
             families.durations.clone(),
         );

@@ -84,9 +84,9 @@ impl AccessLog {
 
     /// Registers how many lines were written and dropped.
     pub fn register(&self, registry: &mut Registry) {
-        registry.register("access_log_lines", "Access log lines written", self.0.written.clone());
+        registry.register("edgewright_access_log_lines", "Access log lines written", self.0.written.clone());
         registry.register(
-            "access_log_dropped_lines",
+            "edgewright_access_log_dropped_lines",
             "Access log lines dropped: the queue was full or the sink refused them",
             self.0.dropped.clone(),
         );

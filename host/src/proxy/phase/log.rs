@@ -31,7 +31,7 @@ pub(crate) async fn run(access_log: Option<&AccessLog>, session: &mut Session, c
     }
     // The response is out: the time for what later requests will need.
     if let Some(chain) = ctx.chain() {
-        chain.refill();
+        chain.refill().await;
     }
 }
 
@@ -50,7 +50,7 @@ fn entry(session: &Session, ctx: &Ctx, status: u16, duration: Duration) -> Entry
 
 fn upstream(ctx: &Ctx) -> Option<Arc<str>> {
     let upstream = ctx.generation.upstreams.get(ctx.upstream?)?;
-    Some(Arc::clone(upstream.name_shared()))
+    Some(Arc::clone(upstream.name()))
 }
 
 fn write(log: &AccessLog, session: &Session, ctx: &Ctx, status: u16, duration: Duration) {

@@ -50,7 +50,7 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
             let page = local_response::page(failure.status(), ctx.request_id());
             ctx.failed = Some(Failed::because(Kind::Plugin(failure), format!("plugin `{by}`")));
             ctx.decided_by = Some(by);
-            *head = local_response::head(page.status, &page.headers)?;
+            local_response::make_page(head, &page)?;
             page
         }
     };
