@@ -35,16 +35,16 @@ fn case_01_a_host_matches_in_every_legal_spelling() {
     check("app.example.test.evil.test", 0);
     check("xapp.example.test", 0);
     check("example.test", 0);
-    // One form goes to the upstream: lower case, the port as asked, no final dot.
+    // The upstream is told what the client said.
     let sent: Vec<_> = one.requests().iter().map(|request| request.field("host").unwrap()).collect();
     assert_eq!(
         sent,
         [
             "app.example.test",
-            "app.example.test",
+            "APP.EXAMPLE.TEST",
             "app.example.test:8080",
-            "app.example.test",
-            "app.example.test:8080"
+            "app.example.test.",
+            "app.example.test.:8080"
         ]
     );
 }
