@@ -1,4 +1,53 @@
 //! The plugin runtime: components in, decisions out. Knows no Pingora (heads come through
 //! [`exchange::Heads`]), no routes and no upstreams; Wasmtime types never leave it.
+//!
+//! [`Engine`] is made once, [`Plugin::load`] turns a file into a plugin, [`Plugin::configure`] has it take a
+//! configuration, and a [`Chain`] of plugins is lent a request in each phase.
 
+// How a plugin comes to be.
+mod artifact;
+mod blueprint;
+mod configuration;
+mod contract;
+mod engine;
+mod epoch;
+mod inspect;
+mod loaded;
+mod probe;
+
+// What a plugin sees.
+mod bindings;
+mod convert;
+mod head;
+mod imports;
+mod linker;
+mod target;
+mod voice;
+mod wasi;
+
+// What bounds it.
+mod fiber;
+mod instance;
+mod limits;
+mod pool;
+mod store;
+
+// How it is called.
+mod call;
+mod chain;
 pub mod exchange;
+mod failure;
+mod metrics;
+
+mod error;
+
+pub use artifact::{COMPILE_ARGUMENT, compile_child};
+pub use chain::Chain;
+pub use configuration::ConfigId;
+pub use contract::{Import, Kind, PACKAGE};
+pub use engine::{Compiler, Engine, EngineOptions};
+pub use epoch::{TICK, Ticker, Ticking};
+pub use error::{ConfigureError, EngineError, LoadError, LoadReason};
+pub use exchange::Lent;
+pub use inspect::{Inspection, inspect};
+pub use loaded::{Plugin, PluginSpec};

@@ -15,7 +15,7 @@ use crate::phase::Phase;
 
 /// The heads of a request and its response. Checks nothing: the limits of the contract are held by the
 /// imports that call it.
-pub trait Heads: Any + Send {
+pub trait Heads: Any + Send + Sync {
     /// Method, target, version and header lines of the request.
     fn request(&self) -> &http::request::Parts;
     /// Replaces every line of that name.
@@ -25,6 +25,8 @@ pub trait Heads: Any + Send {
     /// Removes every line of that name.
     fn remove_request_header(&mut self, name: &HeaderName);
     fn set_method(&mut self, method: Method);
+    /// Replaces what the upstream is sent as `Host` or `:authority`.
+    fn set_authority(&mut self, authority: HeaderValue);
     /// Replaces path and query of the request.
     fn set_target(&mut self, target: PathAndQuery);
 
@@ -34,8 +36,9 @@ pub trait Heads: Any + Send {
     fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue);
     fn append_response_header(&mut self, name: HeaderName, value: HeaderValue);
     fn remove_response_header(&mut self, name: &HeaderName);
-    /// Puts a plugin's response in the place of the one that was there.
-    fn replace_response(&mut self, response: &PluginResponse);
+    /// Puts another response in the place of the one there is, or where there is none: its status and lines,
+    /// and nothing of the old ones.
+    fn replace_response(&mut self, status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>);
 }
 
 /// What a request is lent to a chain as. Boxed once per request and handed from call to call; while a
@@ -54,6 +57,44 @@ pub struct Exchange {
     pub calls: Vec<CallRecord>,
     /// The finished request; only in `log-filter`.
     pub entry: Option<Entry>,
+}
+
+/// A request on its way along a chain. While a call runs, the exchange is in the instance and not here; it is
+/// here again after the call, also after one that trapped, ran out of time or panicked.
+///
+/// It is lost in one case: when the future of a phase is dropped while a call is suspended on its fiber, which
+/// is when the client has gone away.
+pub struct Lent(Option<Box<Exchange>>);
+
+impl Lent {
+    pub fn new(exchange: Exchange) -> Self {
+        Self(Some(Box::new(exchange)))
+    }
+
+    /// `None` only if a call was dropped half-way.
+    pub fn exchange(&self) -> Option<&Exchange> {
+        self.0.as_deref()
+    }
+
+    /// As [`exchange`](Self::exchange).
+    pub fn exchange_mut(&mut self) -> Option<&mut Exchange> {
+        self.0.as_deref_mut()
+    }
+
+    /// The exchange, at the end of the request.
+    pub fn into_exchange(self) -> Option<Box<Exchange>> {
+        self.0
+    }
+
+    /// Into a call.
+    pub(super) fn take(&mut self) -> Option<Box<Exchange>> {
+        self.0.take()
+    }
+
+    /// Out of a call.
+    pub(super) fn put(&mut self, exchange: Option<Box<Exchange>>) {
+        self.0 = exchange;
+    }
 }
 
 /// The names of the configuration's upstreams.
@@ -163,9 +204,11 @@ pub struct PluginResponse {
 pub enum Decision {
     /// Go on.
     Next,
-    /// Answer with this.
+    /// Answer with this. In the response phase, [`Heads`] has its head already, with what the plugins behind
+    /// it made of it: only the body is to be taken from here.
     Respond { by: Arc<str>, response: PluginResponse },
-    /// A plugin failed and its `on-failure` is `closed`.
+    /// A plugin failed and its `on-failure` is `closed`: answer with [`Failure::status`]. In the response phase,
+    /// [`Heads`] has a response of that status already, with what the plugins behind it added.
     Failed { by: Arc<str>, failure: Failure },
 }
 
@@ -193,6 +236,19 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Every failure.
+    pub const ALL: [Failure; 9] = [
+        Failure::Trap,
+        Failure::TimeLimit,
+        Failure::MemoryLimit,
+        Failure::StackLimit,
+        Failure::HostCallLimit,
+        Failure::PoolExhausted,
+        Failure::Instantiate,
+        Failure::BadResponse,
+        Failure::HostPanic,
+    ];
+
     /// The word in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {

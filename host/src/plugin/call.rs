@@ -1,0 +1,148 @@
+//! One call of one phase: an instance from the pool, the configuration it needs, the request lent to it and
+//! taken back. What differs between phases is a [`Hook`], one file each. Must not know chains.
+
+mod log;
+mod request;
+mod response;
+
+use wasmtime::component::{ComponentNamedList, Lift, Lower, TypedFunc};
+
+pub(super) use log::LogFilter;
+pub(super) use request::RequestFilter;
+pub(super) use response::ResponseFilter;
+
+use super::bindings::types::Verdict;
+use super::configuration::ConfigId;
+use super::convert;
+use super::exchange::{Exchange, Failure, Lent, PluginResponse};
+use super::failure::FailedCall;
+use super::instance::{Functions, Instance};
+use super::limits::time::TimeLimit;
+use super::loaded::Plugin;
+use super::pool::Lease;
+use crate::phase::Phase;
+
+/// What is particular to a phase.
+pub(super) trait Hook {
+    type Params: ComponentNamedList + Lower + Send + Sync;
+    type Returned: ComponentNamedList + Lift + Send + Sync + 'static;
+
+    const PHASE: Phase;
+
+    /// The guest's function, where it has this phase.
+    fn function(functions: &Functions) -> Option<TypedFunc<Self::Params, Self::Returned>>;
+
+    /// What it is called with.
+    fn params(config: ConfigId, exchange: &Exchange) -> Self::Params;
+
+    /// What it decided.
+    ///
+    /// # Errors
+    /// How the verdict breaks the contract.
+    fn outcome(returned: Self::Returned) -> Result<Outcome, String>;
+}
+
+/// How one call went.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Next,
+    Respond(PluginResponse),
+    Failed(Failure),
+}
+
+/// Calls a phase of a plugin. Waits only where the plugin runs on a fiber. The exchange is in `lent` before
+/// and after; a failure is logged and counted here.
+pub(super) async fn run<H: Hook>(plugin: &Plugin, config: ConfigId, lent: &mut Lent) -> Outcome {
+    let mut instance = match ready_instance::<H>(plugin, config, lent).await {
+        Ok(instance) => instance,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    let Some(function) = H::function(instance.functions()) else {
+        // The chain asks only for phases that are exported.
+        plugin.pool().give_back(instance);
+        return Outcome::Next;
+    };
+    let Some(exchange) = lent.take() else {
+        plugin.pool().give_back(instance);
+        return Outcome::Failed(Failure::HostPanic);
+    };
+    let params = H::params(config, &exchange);
+    instance.lend(Some(exchange));
+    let returned = instance.call(function, params, plugin.time_limit()).await;
+    lent.put(instance.give_back());
+    match returned {
+        Ok(returned) => {
+            plugin.pool().give_back(instance);
+            H::outcome(returned).unwrap_or_else(|mistake| {
+                failed_call::<H>(plugin, Failure::BadResponse, lent).log(&mistake, "");
+                Outcome::Failed(Failure::BadResponse)
+            })
+        }
+        Err(ended) => {
+            let failure = instance.failure(&ended);
+            failed_call::<H>(plugin, failure, lent).log_ended(&ended);
+            Outcome::Failed(failure)
+        }
+    }
+}
+
+/// An instance that knows the configuration. (`&mut Lent`, though it is only read: heads can be sent to another
+/// thread, but not shared.)
+async fn ready_instance<H: Hook>(
+    plugin: &Plugin,
+    config: ConfigId,
+    lent: &mut Lent,
+) -> Result<Box<Instance>, Failure> {
+    let mut instance = match plugin.pool().lease() {
+        Lease::Ready(instance) => instance,
+        Lease::Build(seat) => plugin.blueprint().build(Some(seat)).await.map_err(|ended| {
+            failed_call::<H>(plugin, Failure::Instantiate, lent).log_ended(&ended);
+            Failure::Instantiate
+        })?,
+        Lease::Exhausted => {
+            failed_call::<H>(plugin, Failure::PoolExhausted, lent).log("all instances are busy", "");
+            return Err(Failure::PoolExhausted);
+        }
+    };
+    if !instance.knows(config) {
+        tell(plugin, &mut instance, config).await.map_err(|detail| {
+            failed_call::<H>(plugin, Failure::Instantiate, lent).log(&detail, "");
+            Failure::Instantiate
+        })?;
+    }
+    Ok(instance)
+}
+
+/// Tells an instance a configuration that the plugin has taken before.
+///
+/// # Errors
+/// It does not take it this time: for the log.
+pub(super) async fn tell(plugin: &Plugin, instance: &mut Instance, config: ConfigId) -> Result<(), String> {
+    if let Some(configure) = instance.functions().configure {
+        let json = plugin.configurations().json(config).ok_or("the configuration is not known")?;
+        let told =
+            instance.call(configure, (config.number(), json.as_ref().to_owned()), TimeLimit::SETUP).await;
+        let (answer,) = told.map_err(|ended| format!("in `lifecycle.configure`: {}", ended.detail()))?;
+        answer.map_err(|message| format!("a configuration that it took before was refused: {message}"))?;
+    }
+    instance.learned(config);
+    Ok(())
+}
+
+fn failed_call<'a, H: Hook>(plugin: &'a Plugin, failure: Failure, lent: &'a Lent) -> FailedCall<'a> {
+    FailedCall {
+        voice: plugin.blueprint().voice(),
+        plugin: plugin.name(),
+        phase: H::PHASE,
+        request: lent.exchange().map_or("-", |exchange| &exchange.facts.request_id),
+        failure,
+    }
+}
+
+/// A verdict of the filters.
+fn judge(verdict: Verdict) -> Result<Outcome, String> {
+    match verdict {
+        Verdict::Next => Ok(Outcome::Next),
+        Verdict::Respond(response) => convert::response(response).map(Outcome::Respond),
+    }
+}

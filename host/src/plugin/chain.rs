@@ -1,0 +1,166 @@
+//! The plugins of a route: forward on the request side, in reverse on the response side. Which plugin has
+//! which phase is settled when the chain is made; a phase that a plugin does not have costs nothing. Must not
+//! know how a plugin is called.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::call::{self, Hook, LogFilter, Outcome, RequestFilter, ResponseFilter};
+use super::configuration::ConfigId;
+use super::exchange::{CallRecord, Decision, Failure, Lent, PluginResponse};
+use super::loaded::Plugin;
+use crate::config::model::OnFailure;
+use crate::phase::Phase;
+
+/// The plugins of one route.
+#[derive(Default)]
+pub struct Chain {
+    /// In the order of the route.
+    plugins: Box<[Arc<Plugin>]>,
+    request: Box<[Link]>,
+    /// The last plugin first.
+    response: Box<[Link]>,
+    log: Box<[Link]>,
+    /// Plugins that want instances made ahead.
+    fresh: Box<[Link]>,
+}
+
+#[derive(Clone)]
+struct Link {
+    plugin: Arc<Plugin>,
+    config: ConfigId,
+}
+
+impl Chain {
+    /// A chain of plugins, each with a configuration that [`Plugin::configure`] gave it.
+    pub fn new(links: Vec<(Arc<Plugin>, ConfigId)>) -> Self {
+        let links: Vec<Link> = links.into_iter().map(|(plugin, config)| Link { plugin, config }).collect();
+        let having = |phase: Phase| links.iter().filter(move |link| link.plugin.has(phase)).cloned();
+        Self {
+            plugins: links.iter().map(|link| Arc::clone(&link.plugin)).collect(),
+            request: having(Phase::Request).collect(),
+            response: having(Phase::Response).rev().collect(),
+            log: having(Phase::Log).collect(),
+            fresh: links.iter().filter(|link| link.plugin.is_fresh()).cloned().collect(),
+        }
+    }
+
+    /// The plugins in the order of the route.
+    pub fn plugins(&self) -> impl Iterator<Item = &Plugin> {
+        self.plugins.iter().map(|plugin| &**plugin)
+    }
+
+    /// Whether any plugin has the phase: where none has, the proxy need not ask.
+    pub fn has(&self, phase: Phase) -> bool {
+        let links = match phase {
+            Phase::Request => &self.request,
+            Phase::Response => &self.response,
+            Phase::Log => &self.log,
+        };
+        !links.is_empty()
+    }
+
+    /// `request-filter`, until one plugin answers or fails. What a plugin changed before it failed stays.
+    pub async fn on_request(&self, lent: &mut Lent) -> Decision {
+        enter(lent, Phase::Request);
+        let mut began = Instant::now();
+        for link in &self.request {
+            let by = || Arc::clone(link.plugin.shared_name());
+            match link.call::<RequestFilter>(lent, &mut began).await {
+                Outcome::Next => {}
+                Outcome::Respond(response) => return Decision::Respond { by: by(), response },
+                Outcome::Failed(failure) => return Decision::Failed { by: by(), failure },
+            }
+        }
+        Decision::Next
+    }
+
+    /// `response-filter`, the last plugin of the chain first. A response that a plugin makes, or the error
+    /// that one causes, takes the place of the response, and the rest of the chain sees it.
+    pub async fn on_response(&self, lent: &mut Lent) -> Decision {
+        enter(lent, Phase::Response);
+        let mut decision = Decision::Next;
+        let mut began = Instant::now();
+        for link in &self.response {
+            let by = || Arc::clone(link.plugin.shared_name());
+            match link.call::<ResponseFilter>(lent, &mut began).await {
+                Outcome::Next => {}
+                Outcome::Respond(mut response) => {
+                    replace(lent, &mut response);
+                    decision = Decision::Respond { by: by(), response };
+                }
+                Outcome::Failed(failure) => {
+                    replace(lent, &mut error_response(failure));
+                    decision = Decision::Failed { by: by(), failure };
+                }
+            }
+        }
+        decision
+    }
+
+    /// `log-filter`, in the order of the chain. The exchange must have its entry. A failure has no effect.
+    pub async fn on_log(&self, lent: &mut Lent) {
+        enter(lent, Phase::Log);
+        let mut began = Instant::now();
+        for link in &self.log {
+            link.call::<LogFilter>(lent, &mut began).await;
+        }
+    }
+
+    /// What can be done ahead for the next request: plugins that never serve two requests from one instance
+    /// get new ones, and used ones are taken down. To be called once a response was sent.
+    pub async fn refill(&self) {
+        for link in &self.fresh {
+            link.plugin.refill(link.config).await;
+        }
+    }
+}
+
+impl Link {
+    /// One call, with its cost. The clock is read once: where this call ends, the next begins.
+    async fn call<H: Hook>(&self, lent: &mut Lent, began: &mut Instant) -> Outcome {
+        let outcome = call::run::<H>(&self.plugin, self.config, lent).await;
+        let now = Instant::now();
+        let took = now.duration_since(std::mem::replace(began, now));
+        if let Some(exchange) = lent.exchange_mut() {
+            let plugin = Arc::clone(self.plugin.shared_name());
+            exchange.calls.push(CallRecord { plugin, phase: H::PHASE, took });
+        }
+        let metrics = self.plugin.metrics();
+        let phase = metrics.phase(H::PHASE);
+        phase.latency.observe(took);
+        match outcome {
+            Outcome::Next => {
+                phase.next.inc();
+            }
+            Outcome::Respond(_) => {
+                phase.respond.inc();
+            }
+            Outcome::Failed(failure) => {
+                metrics.failed(failure);
+                if H::PHASE == Phase::Log || self.plugin.on_failure() == OnFailure::Open {
+                    phase.skipped.inc();
+                    return Outcome::Next;
+                }
+                phase.failed.inc();
+            }
+        }
+        outcome
+    }
+}
+
+fn enter(lent: &mut Lent, phase: Phase) {
+    if let Some(exchange) = lent.exchange_mut() {
+        exchange.phase = phase;
+    }
+}
+
+fn replace(lent: &mut Lent, response: &mut PluginResponse) {
+    if let Some(exchange) = lent.exchange_mut() {
+        exchange.heads.replace_response(response.status, std::mem::take(&mut response.headers));
+    }
+}
+
+fn error_response(failure: Failure) -> PluginResponse {
+    PluginResponse { status: failure.status(), headers: Vec::new(), body: bytes::Bytes::new() }
+}

@@ -1,0 +1,134 @@
+//! WIT ↔ http types: the only place where one becomes the other. What a plugin sends is checked here, so that
+//! what comes out is fit to be sent.
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use tracing::Level;
+
+use super::bindings::{log, log_filter, types};
+use super::exchange::{AttributeRefused, Entry, PluginResponse};
+use super::head;
+
+/// Bytes of a response that a plugin makes.
+const BODY: usize = 1 << 20;
+
+/// Every line of a head, as a plugin sees them.
+pub(super) fn lines(head: &HeaderMap) -> Vec<types::Header> {
+    let line = |(name, value): (&http::HeaderName, &http::HeaderValue)| types::Header {
+        name: name.as_str().to_owned(),
+        value: value.as_bytes().to_vec(),
+    };
+    head.iter().map(line).collect()
+}
+
+/// The values of one name.
+pub(super) fn values(head: &HeaderMap, name: &str) -> Vec<Vec<u8>> {
+    head.get_all(name).iter().map(|value| value.as_bytes().to_vec()).collect()
+}
+
+/// The first value of one name.
+pub(super) fn value(head: &HeaderMap, name: &str) -> Option<Vec<u8>> {
+    head.get(name).map(|value| value.as_bytes().to_vec())
+}
+
+/// A status that a plugin may set.
+pub(super) fn status(status: u16) -> Option<StatusCode> {
+    (200..=599).contains(&status).then(|| StatusCode::from_u16(status).ok()).flatten()
+}
+
+/// A plugin's response, if it keeps the contract of WIT `types.response`.
+///
+/// # Errors
+/// What is wrong with it, for the log.
+pub(super) fn response(made: types::Response) -> Result<PluginResponse, String> {
+    let status = status(made.status).ok_or_else(|| format!("status {} is not in 200 to 599", made.status))?;
+    if made.body.len() > BODY {
+        return Err(format!("the body has {} bytes, more than 1 MiB", made.body.len()));
+    }
+    if made.headers.len() > head::LINES {
+        return Err(format!("it has {} header lines, more than {}", made.headers.len(), head::LINES));
+    }
+    let mut headers = Vec::with_capacity(made.headers.len());
+    let mut bytes = 0;
+    for line in made.headers {
+        let refused = |error: types::HeaderError| {
+            let name: String = line.name.chars().take(64).collect();
+            format!("header `{name}`: {}", refusal(error))
+        };
+        let name = head::name(&line.name).map_err(&refused)?;
+        let value = head::value(line.value).map_err(&refused)?;
+        bytes += head::line(&name, &value);
+        headers.push((name, value));
+    }
+    if bytes > head::HEAD {
+        return Err(format!("its head has {bytes} bytes, more than 64 KiB"));
+    }
+    Ok(PluginResponse { status, headers, body: Bytes::from(made.body) })
+}
+
+/// The finished request.
+pub(super) fn entry(entry: &Entry) -> log_filter::Entry {
+    log_filter::Entry {
+        status: entry.status,
+        duration_us: u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX),
+        request_bytes: entry.request_bytes,
+        response_bytes: entry.response_bytes,
+        upstream: entry.upstream.as_deref().map(str::to_owned),
+        peer: entry.peer.clone(),
+        decided_by: entry.decided_by.as_deref().map(str::to_owned),
+        error: entry.error.map(str::to_owned),
+    }
+}
+
+impl From<AttributeRefused> for types::AttributeError {
+    fn from(refused: AttributeRefused) -> Self {
+        match refused {
+            AttributeRefused::InvalidKey => Self::InvalidKey,
+            AttributeRefused::TooLarge => Self::TooLarge,
+        }
+    }
+}
+
+/// The level of a line of a plugin.
+pub(super) fn level(level: log::Level) -> Level {
+    match level {
+        log::Level::Trace => Level::TRACE,
+        log::Level::Debug => Level::DEBUG,
+        log::Level::Info => Level::INFO,
+        log::Level::Warn => Level::WARN,
+        log::Level::Error => Level::ERROR,
+    }
+}
+
+fn refusal(error: types::HeaderError) -> &'static str {
+    match error {
+        types::HeaderError::InvalidName => "the name is not one",
+        types::HeaderError::InvalidValue => "the value holds control characters",
+        types::HeaderError::HostOwned => "the host owns this field",
+        types::HeaderError::TooLarge => "the value is over 16 KiB",
+        types::HeaderError::WrongPhase => "not in this phase",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responses_keep_the_contract() {
+        fn check(status: u16, header: (&str, &str), body: usize, expected: Result<(), &str>) {
+            let header = types::Header { name: header.0.into(), value: header.1.into() };
+            let made = response(types::Response { status, headers: vec![header], body: vec![b'x'; body] });
+            assert_eq!(made.map(|_| ()), expected.map_err(str::to_owned));
+        }
+        check(200, ("a", "1"), 0, Ok(()));
+        check(599, ("set-cookie", "a=1"), 1 << 20, Ok(()));
+        check(101, ("a", "1"), 0, Err("status 101 is not in 200 to 599"));
+        check(600, ("a", "1"), 0, Err("status 600 is not in 200 to 599"));
+        check(0, ("a", "1"), 0, Err("status 0 is not in 200 to 599"));
+        check(200, ("content-length", "1"), 0, Err("header `content-length`: the host owns this field"));
+        check(200, ("a b", "1"), 0, Err("header `a b`: the name is not one"));
+        check(200, ("a", "1\r\nb: 2"), 0, Err("header `a`: the value holds control characters"));
+        check(200, ("a", "1"), (1 << 20) + 1, Err("the body has 1048577 bytes, more than 1 MiB"));
+    }
+}

@@ -1,0 +1,174 @@
+//! The Wasmtime configuration, each setting with its reason, and what all plugins of a process share.
+//! Starts no thread: whoever runs guests starts the [`Ticker`](super::epoch::Ticker). Must not know any
+//! plugin.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use prometheus_client::registry::Registry;
+use wasmtime::component::Linker;
+use wasmtime::{Config, Inlining, OptLevel};
+
+use super::artifact::Cache;
+use super::epoch::Ticker;
+use super::error::EngineError;
+use super::linker;
+use super::metrics::Metrics;
+use super::store::State;
+
+/// Stack of a guest, in bytes.
+const GUEST_STACK: usize = 1 << 20;
+
+/// What a host call may use of a fiber's stack below the guest's, in bytes.
+const HOST_STACK: usize = 1 << 20;
+
+/// Frames of a guest's backtrace that a log line shows.
+const BACKTRACE_FRAMES: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+
+/// How the engine is set up.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// Worker threads that will call plugins: sizes the tables of the pools, is no limit.
+    pub workers: NonZeroUsize,
+    /// Where compiled plugins are kept between starts.
+    pub cache: Option<PathBuf>,
+    pub compiler: Compiler,
+}
+
+/// Where plugins are compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compiler {
+    /// In a child process of the same executable, which must call
+    /// [`compile_child`](super::compile_child) when its first argument is
+    /// [`COMPILE_ARGUMENT`](super::COMPILE_ARGUMENT). The compiler's memory goes with the child, a crash of it
+    /// is an error message, and it is killed after 30 s.
+    Child,
+    /// In this process, without a limit of time: for tests and one-shot commands.
+    InProcess,
+}
+
+/// What all plugins of a process share: the compiled code's rules, the host functions, the cache, the metrics.
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Engine(Arc<Shared>);
+
+struct Shared {
+    wasmtime: wasmtime::Engine,
+    at_once: Linker<State>,
+    waiting: Linker<State>,
+    workers: NonZeroUsize,
+    cache: Option<Cache>,
+    compiler: Compiler,
+    metrics: Metrics,
+    tickers: Arc<AtomicUsize>,
+}
+
+impl Engine {
+    /// Sets the engine up. Starts no thread.
+    ///
+    /// # Errors
+    /// The machine is not one that Wasmtime compiles for.
+    pub fn new(options: &EngineOptions) -> Result<Self, EngineError> {
+        let wasmtime = bare()?;
+        let at_once = linker::at_once(&wasmtime).map_err(EngineError::Linker)?;
+        let waiting = linker::waiting(&wasmtime).map_err(EngineError::Linker)?;
+        Ok(Self(Arc::new(Shared {
+            at_once,
+            waiting,
+            workers: options.workers,
+            cache: options.cache.as_deref().and_then(|dir| Cache::open(dir, &wasmtime)),
+            compiler: options.compiler,
+            metrics: Metrics::default(),
+            tickers: Arc::default(),
+            wasmtime,
+        })))
+    }
+
+    /// The clock of the time limits. It must run wherever requests are served: without it, a plugin that
+    /// loops is never cut.
+    pub fn ticker(&self) -> Ticker {
+        Ticker::new(self.0.wasmtime.weak(), Arc::clone(&self.0.tickers))
+    }
+
+    /// Adds the metrics of all plugins, those loaded later included. Names are without a prefix.
+    pub fn register(&self, registry: &mut Registry) {
+        self.0.metrics.register(registry);
+    }
+
+    pub(super) fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.0.wasmtime
+    }
+
+    pub(super) fn workers(&self) -> NonZeroUsize {
+        self.0.workers
+    }
+
+    pub(super) fn cache(&self) -> Option<&Cache> {
+        self.0.cache.as_ref()
+    }
+
+    pub(super) fn compiler(&self) -> Compiler {
+        self.0.compiler
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// The host functions of plugins that are called at once.
+    pub(super) fn linker_at_once(&self) -> &Linker<State> {
+        &self.0.at_once
+    }
+
+    /// The host functions of plugins that are called on a fiber.
+    pub(super) fn linker_waiting(&self) -> &Linker<State> {
+        &self.0.waiting
+    }
+
+    /// Whether a ticker moves the epoch.
+    pub(super) fn is_ticking(&self) -> bool {
+        self.0.tickers.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("compiler", &self.0.compiler).finish_non_exhaustive()
+    }
+}
+
+/// A Wasmtime engine with the proxy's settings and nothing else: what the compiling child needs.
+pub(super) fn bare() -> Result<wasmtime::Engine, EngineError> {
+    wasmtime::Engine::new(&settings()).map_err(EngineError::Settings)
+}
+
+/// Every setting that is not the default, and the defaults that were thought about. All of them are part of
+/// the name of a cached artefact.
+fn settings() -> Config {
+    let mut config = Config::new();
+    config
+        // No component is async or threaded; with this on, each call costs 70 % more.
+        .concurrency_support(false)
+        // The time limit. Against fuel: 3 % instead of up to 40 % for guests that compute.
+        .epoch_interruption(true)
+        .cranelift_opt_level(OptLevel::Speed)
+        // Adapters between host and guest are small functions: 5 % of a call.
+        .compiler_inlining(Inlining::Yes)
+        .max_wasm_stack(GUEST_STACK)
+        .async_stack_size(GUEST_STACK + HOST_STACK)
+        // Backtraces name the guest's functions. The map from machine code to offsets in the file would double
+        // the size of an artefact for numbers that nobody reads.
+        .wasm_backtrace_max_frames(Some(BACKTRACE_FRAMES))
+        .generate_address_map(false)
+        // On demand, not pooled: the pooling allocator saves nothing that was measurable and keeps the memory
+        // of the busiest moment. A memory reserves 4 GiB and guards of *addresses*, which is what makes bounds
+        // checks free; nothing of it is resident, and 128 TiB hold 30,000 instances. A host that limits
+        // addresses (`ulimit -v`) must leave 4.1 GiB per instance.
+        .memory_reservation(4 << 30)
+        // Data segments are mapped from one copy for all instances: a language runtime's start image of
+        // several MiB is not copied into each.
+        .memory_init_cow(true);
+    config
+}

@@ -1,0 +1,118 @@
+//! Why the engine, a plugin or a configuration was refused, each with what to do about it. Failures of a
+//! request are [`super::exchange::Failure`].
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::contract::PACKAGE;
+
+/// The engine can't be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("the WebAssembly engine does not run on this machine")]
+    Settings(#[source] wasmtime::Error),
+    #[error("the host functions do not fit together")]
+    Linker(#[source] wasmtime::Error),
+}
+
+/// A plugin was not loaded.
+#[derive(Debug, thiserror::Error)]
+#[error("plugin `{plugin}` was not loaded: `{}`: {reason}", file.display())]
+pub struct LoadError {
+    pub plugin: Arc<str>,
+    pub file: PathBuf,
+    /// Also in the message, so it is not the error's source.
+    pub reason: LoadReason,
+}
+
+/// Why a component can't be a plugin.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadReason {
+    #[error("the file can't be read: {0}")]
+    Unreadable(std::io::Error),
+    #[error("not a file")]
+    NotAFile,
+    #[error("the file is empty")]
+    Empty,
+    #[error("larger than {} MiB", .limit >> 20)]
+    TooLarge { limit: u64 },
+    #[error("the SHA-256 is `{found}`, the manifest says `{pinned}`")]
+    HashMismatch { pinned: String, found: String },
+    #[error("an ELF executable, not a WebAssembly component")]
+    Elf,
+    #[error("not a WebAssembly component")]
+    NotWasm,
+    #[error("a core WebAssembly module, not a component")]
+    CoreModule,
+    #[error("damaged: {0}")]
+    Damaged(String),
+    #[error("made for `edgewright:plugin@{found}`; this proxy has `{PACKAGE}`")]
+    OtherVersion { found: String },
+    #[error("exports no phase of `{PACKAGE}`{}", exported(.exports))]
+    NoPhase { exports: Vec<String> },
+    #[error("import `{import}` isn't granted")]
+    NotGranted { import: String },
+    #[error("does not fit the contract `{PACKAGE}`: {0}")]
+    Mismatch(String),
+    #[error("does not compile: {0}")]
+    Compile(String),
+    #[error("took longer than {seconds} s to compile")]
+    CompileTimeout { seconds: u64 },
+    #[error("the compiler can't be started: {0}")]
+    Compiler(std::io::Error),
+    #[error("no instance can be made: {0}")]
+    Instantiate(String),
+}
+
+impl LoadReason {
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Unreadable(_) | Self::Compiler(_) => return None,
+            Self::NotAFile | Self::Empty | Self::Elf | Self::NotWasm | Self::Damaged(_) => {
+                "build the plugin again, for example with `edgewright plugin build`, and copy the `.wasm` file whole"
+            }
+            Self::TooLarge { .. } => "build in release mode, with `strip = true` and `lto = true`",
+            Self::HashMismatch { .. } => {
+                "restore the file that was pinned, or change `sha256` in the manifest"
+            }
+            Self::CoreModule => "build for `wasm32-wasip2`: `cargo build --release --target wasm32-wasip2`",
+            Self::OtherVersion { .. } | Self::Mismatch(_) => {
+                "build the plugin against the SDK of this proxy's version"
+            }
+            Self::NoPhase { .. } => {
+                "export at least one of `request-filter`, `response-filter` and `log-filter`"
+            }
+            Self::NotGranted { .. } => {
+                "a plugin gets clocks, random, standard output and the interfaces of the contract; no sockets, no HTTP"
+            }
+            Self::Compile(_) => "check the component with `wasm-tools validate`",
+            Self::CompileTimeout { .. } => {
+                "make the component smaller, or try again when the machine is less busy"
+            }
+            Self::Instantiate(_) => {
+                "raise `limits.memory` in the manifest if the plugin starts with more memory"
+            }
+        })
+    }
+}
+
+fn exported(names: &[String]) -> String {
+    match names {
+        [] => "; it exports nothing".into(),
+        names => format!("; it exports `{}`", names.join("`, `")),
+    }
+}
+
+/// A configuration was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigureError {
+    #[error("plugin `{plugin}` refused its configuration: {message}")]
+    Refused { plugin: Arc<str>, message: String },
+    #[error("plugin `{plugin}` takes no configuration; remove `config`")]
+    TakesNone { plugin: Arc<str> },
+    #[error("plugin `{plugin}` did not finish reading its configuration within {seconds} s")]
+    TimedOut { plugin: Arc<str>, seconds: u64 },
+    #[error("plugin `{plugin}` failed while it read its configuration: {failure}")]
+    Failed { plugin: Arc<str>, failure: String },
+}

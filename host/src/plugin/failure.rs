@@ -1,0 +1,136 @@
+//! How a call ended when it did not return, what that is called, and the line about it in the log. Must not
+//! know what becomes of the request: that is [`super::chain`]'s.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use wasmtime::{Trap, WasmBacktrace};
+
+use super::exchange::Failure;
+use super::limits::{Limits, Stopped};
+use super::voice::{Voice, tidy};
+use crate::phase::Phase;
+
+/// A call, or the making of an instance, that did not come to its end. The instance is not to be used again.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// The guest trapped, or a host call ended it.
+    Guest(wasmtime::Error),
+    /// The guest's functions have other types than the contract's.
+    Mismatch(wasmtime::Error),
+    /// A fiber waited for longer than its wall time.
+    Waited,
+    /// A host call panicked; what it said.
+    HostPanic(String),
+}
+
+impl Ended {
+    /// Of what [`catch_unwind`](std::panic::catch_unwind) caught.
+    pub(super) fn panicked(payload: Box<dyn Any + Send>) -> Self {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        Self::HostPanic(text.unwrap_or_default())
+    }
+
+    /// What it counts as. `limits` are those of the instance.
+    pub(super) fn failure(&self, limits: &Limits) -> Failure {
+        let error = match self {
+            Self::Waited => return Failure::TimeLimit,
+            Self::HostPanic(_) => return Failure::HostPanic,
+            Self::Mismatch(_) => return Failure::Instantiate,
+            Self::Guest(error) => error,
+        };
+        match error.downcast_ref::<Stopped>() {
+            Some(Stopped::TimeLimit) => return Failure::TimeLimit,
+            Some(Stopped::HostCallLimit) => return Failure::HostCallLimit,
+            None => {}
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::StackOverflow) => Failure::StackLimit,
+            // A guest that got no memory usually traps a moment later, on something else.
+            _ if limits.memory_refused() => Failure::MemoryLimit,
+            _ => Failure::Trap,
+        }
+    }
+
+    /// In one line, without the backtrace.
+    pub(super) fn detail(&self) -> Cow<'_, str> {
+        match self {
+            Self::Guest(error) | Self::Mismatch(error) => Cow::Owned(error.root_cause().to_string()),
+            Self::Waited => Cow::Borrowed("the call waited for longer than its wall time"),
+            Self::HostPanic(text) => Cow::Owned(format!("a host call panicked: {text}")),
+        }
+    }
+
+    /// The guest's functions, innermost first: `handle < on_request < main`.
+    fn backtrace(&self) -> String {
+        let mut text = String::new();
+        let Self::Guest(error) = self else { return text };
+        let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else { return text };
+        for frame in backtrace.frames() {
+            let before = if text.is_empty() { "" } else { " < " };
+            // Writing to a string does not fail.
+            let _ = match frame.func_name() {
+                Some(name) => write!(text, "{before}{}", rustc_name(name)),
+                None => write!(text, "{before}function {}", frame.func_index()),
+            };
+        }
+        text
+    }
+}
+
+/// The call that failed.
+pub(super) struct FailedCall<'a> {
+    pub(super) voice: &'a Voice,
+    pub(super) plugin: &'a str,
+    pub(super) phase: Phase,
+    pub(super) request: &'a str,
+    pub(super) failure: Failure,
+}
+
+impl FailedCall<'_> {
+    /// Logs a call that ended early.
+    pub(super) fn log_ended(&self, ended: &Ended) {
+        self.log(&ended.detail(), &ended.backtrace());
+    }
+
+    /// Logs any other failure.
+    pub(super) fn log(&self, detail: &str, backtrace: &str) {
+        let Some(left_out) = self.voice.failure() else { return };
+        tracing::error!(
+            target: "plugin",
+            plugin = self.plugin,
+            phase = self.phase.name(),
+            reason = self.failure.name(),
+            request = self.request,
+            detail = %tidy(detail),
+            backtrace = %tidy(backtrace),
+            left_out,
+            "plugin failed"
+        );
+    }
+}
+
+/// A symbol without the hash that rustc ends it with.
+fn rustc_name(symbol: &str) -> &str {
+    match symbol.rsplit_once("::h") {
+        Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => name,
+        _ => symbol,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lose_their_hash() {
+        fn check(symbol: &str, expected: &str) {
+            assert_eq!(rustc_name(symbol), expected);
+        }
+        check("plugin::handle::h0123456789abcdef", "plugin::handle");
+        check("plugin::handle", "plugin::handle");
+        check("plugin::hash", "plugin::hash");
+    }
+}

@@ -1,0 +1,146 @@
+//! One instance of a plugin: a store, its guest's functions, and how worn it is. It runs one call at a time,
+//! for whichever route and phase. Must not know where it comes from or goes to.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use wasmtime::Store;
+use wasmtime::component::{self, ComponentExportIndex, ComponentNamedList, Lift, Lower, TypedFunc};
+
+use super::bindings::log_filter;
+use super::bindings::types::Verdict;
+use super::blueprint::Exports;
+use super::configuration::ConfigId;
+use super::exchange::{Exchange, Failure};
+use super::failure::Ended;
+use super::fiber;
+use super::limits::time::{Stack, TimeLimit};
+use super::pool::Seat;
+use super::store::{self, State};
+
+/// An instance that ran this many calls is replaced: whatever a guest leaks, it leaks with a bound.
+const MAX_CALLS: u32 = 100_000;
+
+/// One instance.
+pub(super) struct Instance {
+    store: Store<State>,
+    functions: Functions,
+    stack: Stack,
+    /// By [`ConfigId`]: whether the guest knows it.
+    told: Vec<bool>,
+    calls: u32,
+    /// Given back to the pool's count when the instance goes.
+    _seat: Option<Seat>,
+}
+
+/// WIT `lifecycle.configure`.
+type Configure = TypedFunc<(u32, String), (Result<(), String>,)>;
+
+/// What a guest exports.
+pub(super) struct Functions {
+    pub(super) configure: Option<Configure>,
+    pub(super) request: Option<TypedFunc<(u32,), (Verdict,)>>,
+    pub(super) response: Option<TypedFunc<(u32,), (Verdict,)>>,
+    pub(super) log: Option<TypedFunc<(u32, log_filter::Entry), ()>>,
+}
+
+impl Functions {
+    /// Looks them up and checks their types.
+    pub(super) fn of(
+        store: &mut Store<State>,
+        instance: &component::Instance,
+        exports: &Exports,
+    ) -> wasmtime::Result<Self> {
+        Ok(Self {
+            configure: typed(store, instance, exports.configure.as_ref())?,
+            request: typed(store, instance, exports.request.as_ref())?,
+            response: typed(store, instance, exports.response.as_ref())?,
+            log: typed(store, instance, exports.log.as_ref())?,
+        })
+    }
+}
+
+fn typed<P, R>(
+    store: &mut Store<State>,
+    instance: &component::Instance,
+    export: Option<&ComponentExportIndex>,
+) -> wasmtime::Result<Option<TypedFunc<P, R>>>
+where
+    P: ComponentNamedList + Lower,
+    R: ComponentNamedList + Lift,
+{
+    export.map(|export| instance.get_typed_func(store, export)).transpose()
+}
+
+impl Instance {
+    pub(super) fn new(store: Store<State>, functions: Functions, stack: Stack, seat: Option<Seat>) -> Self {
+        Self { store, functions, stack, told: Vec::new(), calls: 0, _seat: seat }
+    }
+
+    pub(super) fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
+    /// Calls the guest. After an error, the instance must not be used again.
+    pub(super) async fn call<P, R>(
+        &mut self,
+        function: TypedFunc<P, R>,
+        params: P,
+        limit: TimeLimit,
+    ) -> Result<R, Ended>
+    where
+        P: ComponentNamedList + Lower + Send + Sync,
+        R: ComponentNamedList + Lift + Send + Sync + 'static,
+    {
+        self.calls = self.calls.saturating_add(1);
+        store::begin(&mut self.store, limit);
+        let store = &mut self.store;
+        match self.stack {
+            Stack::Worker => catch_unwind(AssertUnwindSafe(|| function.call(store, params)))
+                .map_err(Ended::panicked)?
+                .map_err(Ended::Guest),
+            Stack::Fiber => {
+                let slice = store.data().watch.slice();
+                fiber::run(slice, limit.wall(), function.call_async(store, params)).await
+            }
+        }
+    }
+
+    /// The request of the next call.
+    pub(super) fn lend(&mut self, exchange: Option<Box<Exchange>>) {
+        self.store.data_mut().exchange = exchange;
+    }
+
+    /// The request back, whatever became of the call.
+    pub(super) fn give_back(&mut self) -> Option<Box<Exchange>> {
+        self.store.data_mut().exchange.take()
+    }
+
+    /// What the end of a call counts as.
+    pub(super) fn failure(&self, ended: &Ended) -> Failure {
+        ended.failure(&self.store.data().limits)
+    }
+
+    pub(super) fn knows(&self, config: ConfigId) -> bool {
+        self.told.get(config.index()).copied().unwrap_or(false)
+    }
+
+    /// The guest has taken a configuration.
+    pub(super) fn learned(&mut self, config: ConfigId) {
+        if self.told.len() <= config.index() {
+            self.told.resize(config.index() + 1, false);
+        }
+        if let Some(told) = self.told.get_mut(config.index()) {
+            *told = true;
+        }
+    }
+
+    /// Whether it should not serve another call: it is old, or near its memory limit.
+    pub(super) fn is_worn(&self) -> bool {
+        self.calls >= MAX_CALLS || self.is_nearly_full()
+    }
+
+    /// Whether it has taken more than three quarters of its memory.
+    pub(super) fn is_nearly_full(&self) -> bool {
+        self.store.data().limits.nearly_full()
+    }
+}

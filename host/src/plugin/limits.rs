@@ -1,0 +1,105 @@
+//! The limits of an instance and of a call: memory, tables, host calls, and [time](time). Knows nothing of
+//! requests.
+
+pub(super) mod time;
+
+use wasmtime::ResourceLimiter;
+
+/// Elements of one table.
+const TABLE_ELEMENTS: usize = 10_000;
+
+/// Core instances and tables of one component: adapters and libraries make some.
+const PARTS: usize = 100;
+
+/// Linear memories of one component.
+const MEMORIES: usize = 4;
+
+/// Host calls of one call: WIT `request`.
+const HOST_CALLS: u32 = 10_000;
+
+/// Bytes that one host call or verdict may hand to the host: the largest body, and room for its headers. Lists
+/// of a guest may overlap, so its memory is no bound.
+pub(super) const HOST_CALL_BYTES: usize = 4 << 20;
+
+/// A limit that ended a call from the host's side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Stopped {
+    #[error("the call used up its time; a larger `limits.time` in the manifest allows more")]
+    TimeLimit,
+    #[error("the call made more than {HOST_CALLS} host calls")]
+    HostCallLimit,
+}
+
+/// What one instance may take, and what it took.
+#[derive(Debug)]
+pub(super) struct Limits {
+    memory_limit: usize,
+    memory: usize,
+    memory_refused: bool,
+    host_calls: u32,
+}
+
+impl Limits {
+    /// `memory_limit` in bytes, over all linear memories of the instance.
+    pub(super) fn new(memory_limit: usize) -> Self {
+        Self { memory_limit, memory: 0, memory_refused: false, host_calls: HOST_CALLS }
+    }
+
+    /// A call begins.
+    pub(super) fn begin(&mut self) {
+        self.host_calls = HOST_CALLS;
+        self.memory_refused = false;
+    }
+
+    /// Counts one host call.
+    ///
+    /// # Errors
+    /// The budget is used up; the call must end.
+    pub(super) fn charge(&mut self) -> wasmtime::Result<()> {
+        match self.host_calls.checked_sub(1) {
+            Some(left) => {
+                self.host_calls = left;
+                Ok(())
+            }
+            None => Err(wasmtime::Error::new(Stopped::HostCallLimit)),
+        }
+    }
+
+    /// Whether the running call asked for more memory than it may have.
+    pub(super) fn memory_refused(&self) -> bool {
+        self.memory_refused
+    }
+
+    /// Whether the instance grew so far that it had better be replaced: past three quarters of its limit.
+    pub(super) fn nearly_full(&self) -> bool {
+        self.memory > self.memory_limit / 4 * 3
+    }
+}
+
+impl ResourceLimiter for Limits {
+    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.memory.saturating_add(desired.saturating_sub(current));
+        if total > self.memory_limit {
+            self.memory_refused = true;
+            return Ok(false);
+        }
+        self.memory = total;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= TABLE_ELEMENTS)
+    }
+
+    fn instances(&self) -> usize {
+        PARTS
+    }
+
+    fn tables(&self) -> usize {
+        PARTS
+    }
+
+    fn memories(&self) -> usize {
+        MEMORIES
+    }
+}

@@ -1,0 +1,120 @@
+//! The time limit of a call: CPU time, so that a thread that the system took the CPU from is not mistaken for
+//! a guest that loops.
+//!
+//! A call that ends within two ticks reads no clock. At the first tick that finds it still running, the
+//! thread's CPU clock is sampled; at the ones after, the call is ended when it used its limit since then. So a
+//! guest that computes is cut between its limit and three ticks more, later only where the ticker itself is
+//! kept from the CPU. On a fiber, the guest yields to its worker at each tick, and only its own slices count.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use wasmtime::UpdateDeadline;
+
+use super::Stopped;
+
+/// Ticks until a call is looked at for the first time. One would be anything from now to a tick.
+pub(in crate::plugin) const FIRST_LOOK: u64 = 2;
+
+/// What a call may take in wall time beyond its CPU time: it may wait for the CPU, or for the host.
+const WAITING: Duration = Duration::from_secs(1);
+
+/// How long a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plugin) struct TimeLimit {
+    pub(in crate::plugin) cpu: Duration,
+}
+
+impl TimeLimit {
+    /// Of making an instance, and of telling it a configuration.
+    pub(in crate::plugin) const SETUP: TimeLimit = TimeLimit { cpu: Duration::from_secs(1) };
+
+    /// The most that the call may take by the clock on the wall.
+    pub(in crate::plugin) fn wall(self) -> Duration {
+        self.cpu.saturating_add(WAITING)
+    }
+}
+
+/// Whether the guest runs on its worker's own stack or on a fiber.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plugin) enum Stack {
+    Worker,
+    Fiber,
+}
+
+/// When the guest's current slice of CPU began; shared with the future that polls its fiber.
+#[derive(Debug, Default)]
+pub(in crate::plugin) struct Slice {
+    watched: AtomicBool,
+    began: AtomicU64,
+}
+
+impl Slice {
+    /// The fiber is polled: from here on, the CPU is the guest's. Reads the clock only for calls that were
+    /// found running at a tick.
+    pub(in crate::plugin) fn resume(&self) {
+        if self.watched.load(Ordering::Relaxed) {
+            self.began.store(cpu_nanos(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Watches over the running call of one instance.
+#[derive(Debug)]
+pub(in crate::plugin) struct Watch {
+    stack: Stack,
+    limit: TimeLimit,
+    slice: Arc<Slice>,
+    first_look: Option<Instant>,
+    used: u64,
+}
+
+impl Watch {
+    pub(in crate::plugin) fn new(stack: Stack) -> Self {
+        Self { stack, limit: TimeLimit::SETUP, slice: Arc::default(), first_look: None, used: 0 }
+    }
+
+    pub(in crate::plugin) fn slice(&self) -> Arc<Slice> {
+        Arc::clone(&self.slice)
+    }
+
+    /// A call begins. The store's deadline must be set to [`FIRST_LOOK`] beside it.
+    pub(in crate::plugin) fn begin(&mut self, limit: TimeLimit) {
+        self.limit = limit;
+        self.first_look = None;
+        self.used = 0;
+        self.slice.watched.store(false, Ordering::Relaxed);
+    }
+
+    /// The epoch's deadline found the guest running.
+    ///
+    /// # Errors
+    /// The call used up its time and must end.
+    pub(in crate::plugin) fn tick(&mut self) -> wasmtime::Result<UpdateDeadline> {
+        let now = cpu_nanos();
+        if let Some(first_look) = self.first_look {
+            let began = self.slice.began.load(Ordering::Relaxed);
+            self.used = self.used.saturating_add(now.saturating_sub(began));
+            if u128::from(self.used) >= self.limit.cpu.as_nanos() || first_look.elapsed() > self.limit.wall()
+            {
+                return Err(wasmtime::Error::new(Stopped::TimeLimit));
+            }
+        } else {
+            self.first_look = Some(Instant::now());
+            self.slice.watched.store(true, Ordering::Relaxed);
+        }
+        self.slice.began.store(now, Ordering::Relaxed);
+        Ok(match self.stack {
+            Stack::Worker => UpdateDeadline::Continue(1),
+            Stack::Fiber => UpdateDeadline::Yield(1),
+        })
+    }
+}
+
+/// What this thread used of the CPU so far, in nanoseconds.
+fn cpu_nanos() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0))
+}

@@ -1,0 +1,69 @@
+//! The host functions, once for plugins that are called at once and once for those that may wait. What is not
+//! linked here can't be imported; [`super::contract`] says so before it comes to that.
+
+use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
+use wasmtime_wasi::cli::{WasiCli, WasiCliView};
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
+use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
+use wasmtime_wasi::p2::bindings::{self, cli, clocks, filesystem, random};
+use wasmtime_wasi::random::{WasiRandom, WasiRandomView};
+use wasmtime_wasi_io::bindings::wasi::io;
+
+use super::bindings::{log, request, response, types};
+use super::store::State;
+
+/// For plugins that import nothing that waits.
+pub(super) fn at_once(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    plugin(&mut linker)?;
+    wasi(&mut linker)?;
+    bindings::sync::filesystem::types::add_to_linker::<_, WasiFilesystem>(&mut linker, State::filesystem)?;
+    Ok(linker)
+}
+
+/// For plugins that run on a fiber. Wasmtime's blocking variant of `wasi:io` would block the worker, and
+/// panics on the workers' single-threaded runtimes.
+pub(super) fn waiting(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    plugin(&mut linker)?;
+    wasi(&mut linker)?;
+    filesystem::types::add_to_linker::<_, WasiFilesystem>(&mut linker, State::filesystem)?;
+    io::error::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
+    io::poll::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
+    io::streams::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
+    Ok(linker)
+}
+
+/// The interfaces of `wit/`.
+fn plugin(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    types::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    request::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    response::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
+}
+
+/// What of WASI never waits.
+fn wasi(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    clocks::wall_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)?;
+    clocks::monotonic_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)?;
+    random::random::add_to_linker::<_, WasiRandom>(linker, State::random)?;
+    random::insecure::add_to_linker::<_, WasiRandom>(linker, State::random)?;
+    random::insecure_seed::add_to_linker::<_, WasiRandom>(linker, State::random)?;
+    filesystem::preopens::add_to_linker::<_, WasiFilesystem>(linker, State::filesystem)?;
+    cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::stdin::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::stdout::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::stderr::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::terminal_input::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::terminal_output::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, State::cli)
+}
+
+struct WasiIo;
+
+impl HasData for WasiIo {
+    type Data<'a> = &'a mut ResourceTable;
+}

@@ -1,0 +1,271 @@
+//! A plugin that is loaded: checked, compiled, and ready to be called by any worker. Must not know chains and
+//! routes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::artifact::{self, Source};
+use super::blueprint::Blueprint;
+use super::call;
+use super::configuration::{ConfigId, Configurations};
+use super::contract::{Import, Survey};
+use super::engine::Engine;
+use super::error::{ConfigureError, LoadError, LoadReason};
+use super::exchange::Failure;
+use super::failure::Ended;
+use super::instance::Instance;
+use super::limits::time::{Stack, TimeLimit};
+use super::metrics::PluginMetrics;
+use super::pool::Pool;
+use super::probe;
+use super::voice::Voice;
+use crate::config::model::{Isolation, Limits, OnFailure};
+use crate::phase::Phase;
+
+/// A plugin with a larger time limit runs on a fiber, so that it does not hold its worker.
+const AT_ONCE: Duration = Duration::from_millis(10);
+
+/// What is to be loaded.
+#[derive(Debug, Clone)]
+pub struct PluginSpec {
+    pub name: Arc<str>,
+    pub file: PathBuf,
+    pub isolation: Isolation,
+    pub on_failure: OnFailure,
+    pub limits: Limits,
+    /// The SHA-256 that the file must have, in hex.
+    pub sha256: Option<String>,
+}
+
+/// A loaded plugin. One for all routes that use it.
+pub struct Plugin {
+    name: Arc<str>,
+    hash: String,
+    size: usize,
+    compile_time: Duration,
+    cached: bool,
+    survey: Survey,
+    isolation: Isolation,
+    on_failure: OnFailure,
+    time_limit: TimeLimit,
+    blueprint: Blueprint,
+    pool: Pool,
+    configurations: Configurations,
+    metrics: PluginMetrics,
+}
+
+impl Plugin {
+    /// Reads, checks and compiles a plugin, and makes one instance to see that it can be made. Blocks: for as
+    /// long as the compiler takes, where the cache has nothing.
+    ///
+    /// # Errors
+    /// The file can't be a plugin, or not with these limits.
+    pub fn load(engine: &Engine, spec: &PluginSpec) -> Result<Arc<Self>, LoadError> {
+        let loaded = Self::try_load(engine, spec);
+        loaded.map(Arc::new).map_err(|reason| LoadError {
+            plugin: Arc::clone(&spec.name),
+            file: spec.file.clone(),
+            reason,
+        })
+    }
+
+    fn try_load(engine: &Engine, spec: &PluginSpec) -> Result<Self, LoadReason> {
+        let source = artifact::read(&spec.file, spec.sha256.as_deref())?;
+        let survey = Survey::of(&source.bytes)?;
+        survey.check()?;
+        let compiled = artifact::compile(engine, &source)?;
+        let voice = Arc::new(Voice::new(Arc::clone(&spec.name)));
+        let at_once = !survey.waits() && spec.limits.time <= AT_ONCE;
+        let stack = if at_once { Stack::Worker } else { Stack::Fiber };
+        let memory = spec.limits.memory;
+        let blueprint = Blueprint::new(engine, &compiled.component, &survey, stack, memory, &voice)?;
+        try_out(engine, &blueprint, &spec.name)?;
+        let Source { bytes, hash } = source;
+        let metrics = engine.metrics().of(&spec.name, &survey.phases());
+        let limit = spec.limits.instances;
+        Ok(Self {
+            name: Arc::clone(&spec.name),
+            hash,
+            size: bytes.len(),
+            compile_time: compiled.took,
+            cached: compiled.cached,
+            survey,
+            isolation: spec.isolation,
+            on_failure: spec.on_failure,
+            time_limit: TimeLimit { cpu: spec.limits.time },
+            blueprint,
+            pool: Pool::new(engine.workers(), spec.isolation, limit, metrics.instances.clone()),
+            configurations: Configurations::default(),
+            metrics,
+        })
+    }
+
+    /// Takes a configuration: an instance that is thrown away is told it, with 1 s of time. Blocks.
+    ///
+    /// # Errors
+    /// The plugin refuses it, takes none, or does not come to an end.
+    pub fn configure(&self, object: &Map<String, Value>) -> Result<ConfigId, ConfigureError> {
+        if let Some(known) = self.configurations.find(object) {
+            return Ok(known);
+        }
+        let json = Value::Object(object.clone()).to_string();
+        if self.blueprint.takes_configuration() {
+            self.try_configuration(&json)?;
+        } else if !object.is_empty() {
+            return Err(ConfigureError::TakesNone { plugin: Arc::clone(&self.name) });
+        }
+        Ok(self.configurations.add(object.clone(), json))
+    }
+
+    fn try_configuration(&self, json: &str) -> Result<(), ConfigureError> {
+        let plugin = || Arc::clone(&self.name);
+        let failed = |failure: String| ConfigureError::Failed { plugin: plugin(), failure };
+        let told = probe::run(self.blueprint.engine(), async {
+            let mut instance =
+                self.blueprint.build(None).await.map_err(|ended| failed(ended.detail().into()))?;
+            let Some(configure) = instance.functions().configure else { return Ok(Ok(())) };
+            let params = (self.configurations.next().number(), json.to_owned());
+            let told = instance.call(configure, params, TimeLimit::SETUP).await;
+            told.map(|(answer,)| answer).map_err(|ended| self.not_configured(&instance, &ended))
+        });
+        match told {
+            Err(error) => Err(failed(error.to_string())),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(Err(message))) => Err(ConfigureError::Refused { plugin: plugin(), message }),
+            Ok(Ok(Ok(()))) => Ok(()),
+        }
+    }
+
+    fn not_configured(&self, instance: &Instance, ended: &Ended) -> ConfigureError {
+        let plugin = Arc::clone(&self.name);
+        match instance.failure(ended) {
+            Failure::TimeLimit => {
+                ConfigureError::TimedOut { plugin, seconds: TimeLimit::SETUP.cpu.as_secs() }
+            }
+            failure => {
+                ConfigureError::Failed { plugin, failure: format!("{}: {}", failure.name(), ended.detail()) }
+            }
+        }
+    }
+
+    /// Makes unused instances for later calls that carry `config`, and takes used ones down: for plugins whose
+    /// instances never serve two requests. Off the path of a request.
+    pub async fn refill(&self, config: ConfigId) {
+        while let Some(seat) = self.pool.tidy_up() {
+            let Ok(mut instance) = self.blueprint.build(Some(seat)).await else { return };
+            // The call that needs it says why it can't be told.
+            if call::tell(self, &mut instance, config).await.is_err() {
+                return;
+            }
+            self.pool.stock(instance);
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// SHA-256 of the file, in lower-case hex.
+    pub fn version(&self) -> &str {
+        &self.hash
+    }
+
+    /// Of the file, in bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// What compiling took, or loading from the cache.
+    pub fn compile_time(&self) -> Duration {
+        self.compile_time
+    }
+
+    /// Whether the machine code came from the cache.
+    pub fn cached(&self) -> bool {
+        self.cached
+    }
+
+    /// Whether it runs on a fiber: it imports what may wait, or may take more than 10 ms.
+    pub fn waits(&self) -> bool {
+        self.blueprint.stack() == Stack::Fiber
+    }
+
+    /// The phases it exports, in the order of the path.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    pub fn phases(&self) -> Vec<Phase> {
+        self.survey.phases()
+    }
+
+    pub fn imports(&self) -> &[Import] {
+        &self.survey.imports
+    }
+
+    pub(super) fn has(&self, phase: Phase) -> bool {
+        self.survey.export(phase.name()).is_some()
+    }
+
+    pub(super) fn shared_name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub(super) fn is_fresh(&self) -> bool {
+        self.isolation == Isolation::Fresh
+    }
+
+    pub fn on_failure(&self) -> OnFailure {
+        self.on_failure
+    }
+
+    pub(super) fn time_limit(&self) -> TimeLimit {
+        self.time_limit
+    }
+
+    pub(super) fn blueprint(&self) -> &Blueprint {
+        &self.blueprint
+    }
+
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub(super) fn configurations(&self) -> &Configurations {
+        &self.configurations
+    }
+
+    pub(super) fn metrics(&self) -> &PluginMetrics {
+        &self.metrics
+    }
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugin")
+            .field("name", &self.name)
+            .field("version", &self.hash)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes one instance: what is wrong with the types of the exports, or with the start of the guest, is an
+/// error now and not at the first request.
+fn try_out(engine: &Engine, blueprint: &Blueprint, name: &str) -> Result<(), LoadReason> {
+    let made = probe::run(engine, async { blueprint.build(None).await });
+    let instance =
+        made.map_err(|error| LoadReason::Instantiate(error.to_string()))?.map_err(|ended| match ended {
+            Ended::Mismatch(error) => LoadReason::Mismatch(format!("{error:#}")),
+            ended => LoadReason::Instantiate(ended.detail().into()),
+        })?;
+    if instance.is_nearly_full() {
+        tracing::warn!(
+            plugin = name,
+            "plugin starts near its memory limit and will be replaced after each call"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! What a store holds beside its guest: the request that is lent for one call, and what bounds the call. Must
+//! not know what the imports do with it.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+
+use super::engine::Engine;
+use super::exchange::Exchange;
+use super::limits::time::{FIRST_LOOK, Stack, TimeLimit, Watch};
+use super::limits::{HOST_CALL_BYTES, Limits};
+use super::voice::Voice;
+use super::wasi::Wasi;
+
+/// The host's state of one instance.
+pub(super) struct State {
+    /// The request of the running call; nothing between calls and in `configure`.
+    pub(super) exchange: Option<Box<Exchange>>,
+    pub(super) limits: Limits,
+    pub(super) watch: Watch,
+    pub(super) voice: Arc<Voice>,
+    /// Made when the guest first uses WASI: most never do.
+    wasi: Option<Box<Wasi>>,
+}
+
+impl State {
+    /// Called first in every host function.
+    ///
+    /// # Errors
+    /// The host-call budget of the call is used up.
+    pub(super) fn charge(&mut self) -> wasmtime::Result<()> {
+        self.limits.charge()
+    }
+
+    /// The id of the request, where there is one.
+    pub(super) fn request_id(&self) -> Option<&str> {
+        self.exchange.as_deref().map(|exchange| &*exchange.facts.request_id)
+    }
+
+    pub(super) fn wasi(&mut self) -> &mut Wasi {
+        let voice = &self.voice;
+        self.wasi.get_or_insert_with(|| Box::new(Wasi::new(voice)))
+    }
+}
+
+/// An empty store, with all limits in force.
+pub(super) fn open(engine: &Engine, voice: &Arc<Voice>, memory_limit: usize, stack: Stack) -> Store<State> {
+    let state = State {
+        exchange: None,
+        limits: Limits::new(memory_limit),
+        watch: Watch::new(stack),
+        voice: Arc::clone(voice),
+        wasi: None,
+    };
+    let mut store = Store::new(engine.wasmtime(), state);
+    store.limiter(|state| &mut state.limits);
+    store.set_hostcall_fuel(HOST_CALL_BYTES);
+    store.epoch_deadline_callback(|mut context| context.data_mut().watch.tick());
+    store
+}
+
+/// A call begins: all that bounds a call starts anew.
+pub(super) fn begin(store: &mut Store<State>, limit: TimeLimit) {
+    store.set_epoch_deadline(FIRST_LOOK);
+    let state = store.data_mut();
+    state.limits.begin();
+    state.watch.begin(limit);
+}

@@ -1,0 +1,232 @@
+//! A hostile guest for each limit: the limit fires, the request is back, and the next call is fine.
+
+use std::time::{Duration, Instant};
+
+use edgewright::config::model::{Isolation, Limits, OnFailure};
+use edgewright::plugin::exchange::{Decision, Failure};
+
+use crate::guest::{COPY, FORBID, Guest, LOOP, LOOP_IF_ASKED, NEXT, SEEN};
+use crate::request::{Bench, cursed, header, request};
+
+/// A call of a guest, and what it must come to.
+async fn check(bench: &Bench, name: &str, guest: &Guest<'_>, expected: Failure) {
+    let chain = bench.chain(&bench.spec(&guest.build()));
+    let mut lent = request(&[]);
+    let decision = chain.on_request(&mut lent).await;
+    let Decision::Failed { by, failure } = decision else { panic!("{name}: {decision:?}") };
+    assert_eq!((&*by, failure), ("guest", expected), "{name}");
+    assert_eq!(lent.exchange().expect("the exchange is back").calls.len(), 1, "{name}");
+}
+
+#[tokio::test]
+async fn limits() {
+    let bench = Bench::new();
+    let hostile = |body: &'static str| Guest { on_request: Some(body), ..Guest::default() };
+    check(&bench, "trap", &hostile("unreachable"), Failure::Trap).await;
+    check(&bench, "loop", &hostile(LOOP), Failure::TimeLimit).await;
+    let grow = "(drop (memory.grow (i32.const 15))) unreachable";
+    check(&bench, "memory", &hostile(grow), Failure::MemoryLimit).await;
+    let recursion = Guest {
+        on_request: Some("(call $deeper (i32.const 1))"),
+        items: "(func $deeper (param i32) (result i32)
+            (i32.add (local.get 0) (call $deeper (i32.add (local.get 0) (i32.const 1)))))",
+        ..Guest::default()
+    };
+    check(&bench, "stack", &recursion, Failure::StackLimit).await;
+    let flood = "(loop $again (call $get (i32.const 1048) (i32.const 4) (i32.const 128)) (br $again))
+        (i32.const 0)";
+    check(&bench, "host calls", &hostile(flood), Failure::HostCallLimit).await;
+    let status = "(i32.store8 (i32.const 64) (i32.const 1)) (i32.store16 (i32.const 68) (i32.const 101))
+        (i32.const 64)";
+    check(&bench, "status", &hostile(status), Failure::BadResponse).await;
+    // A list of headers whose names all are the same 60,000 bytes: far more than the guest has memory.
+    let overlap = "(local $i i32)
+        (loop $again
+            (i32.store (i32.add (i32.const 4096) (i32.mul (local.get $i) (i32.const 16))) (i32.const 4096))
+            (i32.store (i32.add (i32.const 4100) (i32.mul (local.get $i) (i32.const 16))) (i32.const 60000))
+            (local.set $i (i32.add (local.get $i) (i32.const 1)))
+            (br_if $again (i32.lt_u (local.get $i) (i32.const 5000))))
+        (i32.store8 (i32.const 64) (i32.const 1)) (i32.store16 (i32.const 68) (i32.const 200))
+        (i32.store (i32.const 72) (i32.const 4096)) (i32.store (i32.const 76) (i32.const 5000))
+        (i32.const 64)";
+    check(&bench, "overlapping lists", &hostile(overlap), Failure::Trap).await;
+    check(&bench, "verdict out of bounds", &hostile("(i32.const -8)"), Failure::Trap).await;
+}
+
+#[tokio::test]
+async fn a_refused_growth_is_no_failure() {
+    let bench = Bench::new();
+    let body = "(if (i32.ne (memory.grow (i32.const 1000)) (i32.const -1)) (then unreachable)) (i32.const 0)";
+    let chain = bench.chain(&bench.spec(&Guest { on_request: Some(body), ..Guest::default() }.build()));
+    assert!(matches!(chain.on_request(&mut request(&[])).await, Decision::Next));
+}
+
+#[tokio::test]
+async fn a_loop_costs_one_request_and_its_limit() {
+    let bench = Bench::new();
+    for time in [Duration::from_millis(5), Duration::from_millis(10), Duration::from_millis(40)] {
+        let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
+        spec.limits.time = time;
+        let chain = bench.chain(&spec);
+        // A busy machine is late with its ticks: what the limit promises must hold in the best of some calls.
+        let mut soonest = Duration::MAX;
+        for _ in 0..8 {
+            let before = cpu();
+            let mut lent = request(&[("x-in", "1")]);
+            let decision = chain.on_request(&mut lent).await;
+            let used = cpu() - before;
+            assert!(matches!(decision, Decision::Failed { failure: Failure::TimeLimit, .. }), "{decision:?}");
+            assert!(used >= time, "{time:?}: cut after {used:?}");
+            soonest = soonest.min(used);
+            assert_eq!(header(&lent, "x-in"), Some("1"));
+            let mut lent = request(&[]);
+            assert!(matches!(chain.on_request(&mut lent).await, Decision::Next));
+            assert_eq!(header(&lent, "x-seen"), Some("yes"));
+        }
+        assert!(soonest <= time + Duration::from_millis(4), "{time:?}: cut after {soonest:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_thread_without_cpu_is_no_loop() {
+    let bench = Bench::new();
+    let chain = bench.chain(&bench.spec(&Guest { on_request: Some(COPY), ..Guest::default() }.build()));
+    let mut stalled = crate::request::stalled(Duration::from_millis(60));
+    let began = Instant::now();
+    assert!(matches!(chain.on_request(&mut stalled).await, Decision::Next));
+    assert!(began.elapsed() >= Duration::from_millis(60));
+}
+
+#[tokio::test]
+async fn a_loop_on_a_fiber_starves_nobody() {
+    let bench = Bench::new();
+    let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
+    spec.limits.time = Duration::from_millis(50);
+    let plugin = bench.load(&spec).expect("a plugin");
+    assert!(plugin.waits());
+    let chain = bench.chain(&spec);
+    let mut looping = request(&[("x-in", "1")]);
+    let mut others = 0;
+    let mut worst = Duration::ZERO;
+    let decision = {
+        let mut call = std::pin::pin!(chain.on_request(&mut looping));
+        loop {
+            let began = Instant::now();
+            tokio::select! {
+                biased;
+                () = tokio::task::yield_now() => {}
+                decision = &mut call => break decision,
+            }
+            let mut lent = request(&[]);
+            assert!(matches!(chain.on_request(&mut lent).await, Decision::Next));
+            assert_eq!(header(&lent, "x-seen"), Some("yes"));
+            others += 1;
+            worst = worst.max(began.elapsed());
+        }
+    };
+    assert!(matches!(decision, Decision::Failed { failure: Failure::TimeLimit, .. }), "{decision:?}");
+    assert_eq!(header(&looping, "x-in"), Some("1"));
+    assert!(others >= 20, "{others} calls beside the loop");
+}
+
+#[tokio::test]
+async fn all_instances_are_busy() {
+    let bench = Bench::new();
+    let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
+    spec.limits = Limits { time: Duration::from_millis(20), memory: 1 << 20, instances: 1 };
+    for isolation in [Isolation::Reuse, Isolation::Fresh] {
+        spec.isolation = isolation;
+        let chain = bench.chain(&spec);
+        let mut first = request(&[("x-in", "1")]);
+        let mut second = request(&[]);
+        let (first, second) = tokio::join!(chain.on_request(&mut first), chain.on_request(&mut second));
+        assert!(matches!(first, Decision::Failed { failure: Failure::TimeLimit, .. }), "{first:?}");
+        assert!(matches!(second, Decision::Failed { failure: Failure::PoolExhausted, .. }), "{second:?}");
+        for _ in 0..3 {
+            assert!(matches!(chain.on_request(&mut request(&[])).await, Decision::Next));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_frees_its_instance() {
+    let bench = Bench::new();
+    let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
+    spec.limits = Limits { time: Duration::from_millis(500), memory: 1 << 20, instances: 1 };
+    let chain = bench.chain(&spec);
+    let mut lent = request(&[("x-in", "1")]);
+    tokio::select! {
+        biased;
+        decision = chain.on_request(&mut lent) => panic!("{decision:?}"),
+        () = tokio::task::yield_now() => {}
+    }
+    assert!(lent.exchange().is_none(), "it went with the instance");
+    assert!(matches!(chain.on_request(&mut request(&[])).await, Decision::Next));
+}
+
+#[tokio::test]
+async fn a_bug_of_the_host_costs_one_request() {
+    let bench = Bench::new();
+    let mut spec = bench.spec(&Guest { on_request: Some(COPY), ..Guest::default() }.build());
+    for time in [Duration::from_millis(10), Duration::from_millis(20)] {
+        spec.limits.time = time;
+        let chain = bench.chain(&spec);
+        let mut lent = cursed();
+        let decision = chain.on_request(&mut lent).await;
+        assert!(matches!(decision, Decision::Failed { failure: Failure::HostPanic, .. }), "{decision:?}");
+        assert!(lent.exchange().is_some());
+        let mut lent = request(&[("x-in", "1")]);
+        assert!(matches!(chain.on_request(&mut lent).await, Decision::Next));
+        assert_eq!(header(&lent, "x-out"), Some("1"));
+    }
+}
+
+#[tokio::test]
+async fn open_plugins_are_skipped() {
+    let bench = Bench::new();
+    let edit_then_trap = "(call $set (i32.const 1024) (i32.const 6) (i32.const 1032) (i32.const 3)
+        (i32.const 128)) unreachable";
+    let mut spec = bench.spec(&Guest { on_request: Some(edit_then_trap), ..Guest::default() }.build());
+    spec.on_failure = OnFailure::Open;
+    let chain = bench.chain(&spec);
+    let mut lent = request(&[]);
+    assert!(matches!(chain.on_request(&mut lent).await, Decision::Next));
+    assert_eq!(header(&lent, "x-seen"), Some("yes"), "what was changed before the trap stays");
+}
+
+#[tokio::test]
+async fn failures_are_counted() {
+    let bench = Bench::new();
+    let mut registry = prometheus_client::registry::Registry::default();
+    bench.engine.register(&mut registry);
+    let chain =
+        bench.chain(&bench.spec(&Guest { on_request: Some("unreachable"), ..Guest::default() }.build()));
+    for _ in 0..3 {
+        chain.on_request(&mut request(&[])).await;
+    }
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).expect("a string takes all");
+    for line in [
+        r#"plugin_calls_total{plugin="guest",phase="request-filter",outcome="failed"} 3"#,
+        r#"plugin_failures_total{plugin="guest",reason="trap"} 3"#,
+        r#"plugin_instances{plugin="guest"} 0"#,
+        r#"plugin_call_duration_seconds_count{plugin="guest",phase="request-filter"} 3"#,
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    for (body, outcome) in [(NEXT, "next"), (FORBID, "respond"), (SEEN, "next")] {
+        let chain = bench.chain(&bench.spec(&Guest { on_request: Some(body), ..Guest::default() }.build()));
+        chain.on_request(&mut request(&[])).await;
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("a string takes all");
+        let line = format!("phase=\"request-filter\",outcome=\"{outcome}\"}} 0");
+        assert!(!text.contains(&line), "{line} is in\n{text}");
+    }
+}
+
+/// CPU time of this thread.
+fn cpu() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let (seconds, nanos) = (u64::try_from(now.tv_sec), u32::try_from(now.tv_nsec));
+    Duration::new(seconds.expect("a time"), nanos.expect("a time"))
+}

@@ -1,0 +1,144 @@
+//! Load: runs wrk against an address and reads what it prints. A run with errors is void. Knows no proxy.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use tokio::process::Command;
+
+use crate::contender::Target;
+use crate::scene::{Role, Scene, required};
+
+/// Connections, all kept alive.
+pub(crate) const CONNECTIONS: u32 = 64;
+
+#[derive(Debug)]
+pub(crate) struct Load {
+    wrk: PathBuf,
+    role: Role,
+}
+
+/// What wrk saw in one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) requests: u64,
+    pub(crate) per_second: f64,
+    /// Of the time from request to response.
+    pub(crate) p99: Duration,
+}
+
+impl Load {
+    /// # Errors
+    /// Where wrk is missing.
+    pub(crate) fn new(role: Role) -> Result<Self> {
+        Ok(Self { wrk: required("wrk")?, role })
+    }
+
+    /// Asks `target` for as long as `seconds`.
+    ///
+    /// # Errors
+    /// Where wrk fails, or where it saw a socket error or a status of 400 and above.
+    pub(crate) async fn run(&self, scene: &Scene, target: &Target, seconds: u64) -> Result<Seen> {
+        let mut words = scene.prefix(self.role);
+        words.push(self.wrk.display().to_string());
+        words.extend(["--latency", "--threads", "1"].map(str::to_owned));
+        words.extend(["--connections".to_owned(), CONNECTIONS.to_string()]);
+        words.extend(["--duration".to_owned(), format!("{seconds}s")]);
+        for (name, value) in &target.headers {
+            // In any other spelling, wrk would not see it and add a second one.
+            let name = if name == "host" { "Host" } else { name };
+            words.extend(["--header".to_owned(), format!("{name}: {value}")]);
+        }
+        words.push(format!("http://{}{}", target.address, target.path));
+
+        let (program, arguments) = words.split_first().context("an empty command")?;
+        let output = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("can't start wrk")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        if !output.status.success() {
+            bail!("wrk ended with {}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr));
+        }
+        read(&text)
+    }
+}
+
+fn read(text: &str) -> Result<Seen> {
+    let mut requests = None;
+    let mut per_second = None;
+    let mut p99 = None;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("Socket errors:") || line.starts_with("Non-2xx") {
+            bail!("void: wrk says `{line}`");
+        } else if let Some(value) = line.strip_prefix("Requests/sec:") {
+            per_second = value.trim().parse().ok();
+        } else if let Some(value) = line.strip_prefix("99%") {
+            p99 = duration(value.trim());
+        } else if let Some((value, _)) = line.split_once(" requests in ") {
+            requests = value.parse().ok();
+        }
+    }
+    let (Some(requests), Some(per_second), Some(p99)) = (requests, per_second, p99) else {
+        bail!("void: wrk said something else than it used to: {text}");
+    };
+    if requests == 0 {
+        bail!("void: not one answer");
+    }
+    Ok(Seen { requests, per_second, p99 })
+}
+
+/// wrk's way to write a time: a number and `us`, `ms`, `s`, `m` or `h`.
+fn duration(text: &str) -> Option<Duration> {
+    let unit_at = text.find(|character: char| character.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at_checked(unit_at)?;
+    let seconds = match unit {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3_600.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let check = |input: &str, expected: Option<u64>| {
+            assert_eq!(duration(input).map(|time| time.as_micros()), expected.map(u128::from), "{input}");
+        };
+        check("741.00us", Some(741));
+        check("2.18ms", Some(2_180));
+        check("1.50s", Some(1_500_000));
+        check("2.00m", Some(120_000_000));
+        check("2.00", None);
+        check("fast", None);
+        check("-1s", None);
+    }
+
+    #[test]
+    fn outputs_of_wrk() {
+        let check = |input: &str, expected: Result<Seen, &str>| match (read(input), expected) {
+            (Ok(seen), Ok(expected)) => assert_eq!(seen, expected),
+            (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
+            (seen, expected) => panic!("{seen:?} is not {expected:?}"),
+        };
+        let good = "  Latency Distribution\n     50%    1.06ms\n     99%    2.18ms\n  \
+                    59438 requests in 1.00s, 66.00MB read\nRequests/sec:  59289.48\n";
+        let seen = Seen { requests: 59_438, per_second: 59_289.48, p99: Duration::from_micros(2_180) };
+        check(good, Ok(seen));
+        check(&format!("{good}  Non-2xx or 3xx responses: 5\n"), Err("Non-2xx or 3xx responses: 5"));
+        check(&format!("{good}  Socket errors: connect 0, read 3, write 0, timeout 0\n"), Err("read 3"));
+        check("unable to connect", Err("something else"));
+        check(&good.replace("59438", "0"), Err("not one answer"));
+    }
+}
