@@ -56,8 +56,11 @@ fn fails_closed(isolation: &str) {
     let grown = resident_kib(&proxy).saturating_sub(before);
     assert!(grown < 32 * 1024, "{grown} KiB more after 200 traps ({isolation})");
     // The log says who, where and why.
-    let line = proxy.wait_for_log("ERROR");
-    assert!(line.contains("trap") && line.contains("request-filter"), "{line}");
+    let line = proxy.wait_for_log("plugin failed");
+    assert!(
+        line.contains("ERROR") && line.contains("plugin=\"trap\"") && line.contains("request-filter"),
+        "{line}"
+    );
     assert!(proxy.stderr().contains("boom"), "the guest's own message is in the log");
     let lines = proxy.access_log(421);
     let failed: Vec<_> = lines.iter().filter(|line| line["status"] == 503).collect();

@@ -31,6 +31,26 @@ fn a_bare_component_without_a_manifest_works() {
         .start();
     assert_eq!(proxy.get("/x").status, 200);
     assert_eq!(origin.last().field("x-seen").as_deref(), Some("1"));
+    // Nobody promised that its instances may be shared.
+    assert_eq!(proxy.status()["plugins"][0]["isolation"], "fresh");
+}
+
+#[test]
+fn check_finds_what_a_start_would() {
+    let origin = Origin::ok();
+    let check = |component: Component, config: &str, code: i32, expected: &str| {
+        let finished = Setup::new()
+            .plugin("suspect", &component, "")
+            .upstream("main", &origin)
+            .route_all(&format!("[{{ name = \"suspect\"{config} }}]"), "main")
+            .command(&["check", "edgewright.toml"])
+            .expect_code(code);
+        assert!(finished.said().contains(expected), "`{expected}` in\n{}", finished.said());
+    };
+    check(guest("trap"), "", 0, "1 plugin");
+    check(b"text".as_slice().into(), "", 1, "suspect");
+    check(guest("refuse"), ", config = { how = \"error\" }", 1, "edgewright.toml:");
+    check(guest("refuse"), ", config = { how = \"error\" }", 1, "`how` must be `accept`");
 }
 
 #[test]

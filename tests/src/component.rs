@@ -3,6 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// What plugins are built for. The profile is `plugin`.
+const TARGET: &str = "wasm32-wasip2";
+
 /// What a plugin's file is filled with.
 #[derive(Debug, Clone)]
 pub enum Component {
@@ -47,7 +50,7 @@ pub fn plugin(name: &str) -> Component {
 
 fn component(package: &str) -> Component {
     let file = format!("{}.wasm", package.replace('-', "_"));
-    Component::File(target_directory().join("wasm32-wasip2/plugin").join(file))
+    Component::File(target_directory().join(TARGET).join("plugin").join(file))
 }
 
 /// The binary under test: `$EDGEWRIGHT_BIN`, or the one that was built beside this test.

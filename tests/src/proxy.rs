@@ -16,6 +16,9 @@ use crate::wait::{DEADLINE, wait_for, wait_for_value};
 /// How long the end may take once it was asked for, with nothing in flight.
 const CLEAN_EXIT: Duration = Duration::from_secs(5);
 
+/// Lines of the proxy's log that a failed test shows.
+const LAST_LINES: usize = 30;
+
 /// A running proxy. Asked to end when it is dropped, and the test fails if it doesn't end well.
 #[derive(Debug)]
 pub struct Proxy {
@@ -165,9 +168,12 @@ impl Drop for Proxy {
             // Shown with the test's own failure.
             let config = std::fs::read_to_string(self.directory.path().join("edgewright.toml"));
             let shown = config.unwrap_or_default();
+            let stderr = process.stderr();
+            let lines: Vec<&str> = stderr.lines().collect();
+            let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().join("\n");
             let _ = std::io::Write::write_all(
                 &mut std::io::stderr(),
-                format!("configuration:\n{shown}\nstderr of the proxy:\n{}\n", process.stderr()).as_bytes(),
+                format!("configuration:\n{shown}\nthe end of the proxy's log:\n{last}\n").as_bytes(),
             );
             return;
         }

@@ -12,10 +12,11 @@ const LONGER: [(&str, &str); 0] = [];
 const DRAWERS: [&str; 5] = ["util.rs", "utils.rs", "common.rs", "helpers.rs", "misc.rs"];
 
 /// Where tests may sleep, each with its reason.
-const SLEEPERS: [(&str, &str); 3] = [
+const SLEEPERS: [(&str, &str); 4] = [
     ("tests/src/wait.rs", "between two looks at a condition"),
     ("tests/src/process.rs", "between two looks at a process"),
     ("tests/src/dns.rs", "a server that was told to be slow"),
+    ("host/tests/plugin/request.rs", "a host call that was told to stall"),
 ];
 
 #[test]
