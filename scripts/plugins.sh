@@ -4,10 +4,17 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-names() { for dir in "$@"; do [ -f "$dir/Cargo.toml" ] && sed -n 's/^name = "\(.*\)"/\1/p' "$dir/Cargo.toml" | head -n 1; done; }
+# The package of each folder that is one.
+names() {
+    for dir in "$@"; do
+        if [ -f "$dir/Cargo.toml" ]; then
+            sed -n 's/^name = "\(.*\)"/\1/p' "$dir/Cargo.toml" | head -n 1
+        fi
+    done
+}
 
 packages=$(names plugins/*/)
-[ "${1:-}" = all ] && packages="$packages $(names tests/guests/*/ tests/bench/plugin/)"
+[ "${1:-}" = all ] && packages="$packages $(names tests/guests/*/ tests/bench/plugin*/)"
 
 flags=
 for package in $packages; do flags="$flags -p $package"; done

@@ -20,14 +20,14 @@ const REFUSED_TARGET: &str = "pingora_proxy";
 /// `early_request_filter`, on the thread and in the task of that connection. Later calls do nothing.
 pub fn init(refused: impl Fn(&str) + Send + Sync + 'static) {
     let filter = EnvFilter::try_from_env(FILTER_VARIABLE).unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
-    let started = tracing_subscriber::fmt()
+    let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_span_events(FmtSpan::NONE)
         .with_target(false)
-        .try_init();
-    if started.is_err() {
+        .finish();
+    if tracing::subscriber::set_global_default(subscriber).is_err() {
         return;
     }
     let bridge = Bridge { refused: Box::new(refused) };

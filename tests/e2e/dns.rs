@@ -1,0 +1,118 @@
+//! Upstreams by name: names that are missing, appear, move and whose server fails.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use edgewright_tests::{Answer, DEADLINE, Dns, Origin, Setup, get, wait_for};
+
+/// Short times, so that a test sees the next look-up.
+fn resolver(dns: &Dns) -> String {
+    format!(
+        "[dns]\nservers = [\"{}\"]\ntimeout = \"500ms\"\nmin-ttl = \"1s\"\nretry = \"1s\"\nstale-max = \"1h\"",
+        dns.address()
+    )
+}
+
+/// An upstream with one peer by name, at the port of an origin.
+fn named(upstream: &str, name: &str, port: u16) -> String {
+    format!("[upstreams.{upstream}]\npeers = [\"{name}:{port}\"]")
+}
+
+#[test]
+fn case_13_a_missing_name_is_an_error_of_its_route_alone() {
+    let dns = Dns::start(&[]);
+    let (gone, healthy) = (Origin::ok(), Origin::ok());
+    let proxy = Setup::new()
+        .config(&resolver(&dns))
+        .config(&named("gone", "gone.test", gone.address().port()))
+        .upstream("healthy", &healthy)
+        .route("x", "match = { host = \"x.test\" }", "gone")
+        .route("y", "match = { host = \"y.test\" }", "healthy")
+        .start();
+    let warning = proxy.wait_for_log("gone.test");
+    assert!(warning.contains("WARN") && warning.contains("gone"), "{warning}");
+
+    let mut slowest = Duration::ZERO;
+    for number in 0..50 {
+        let start = Instant::now();
+        let response = proxy.ask(&get("/").host("x.test"));
+        assert!(matches!(response.status, 502 | 503), "{}", response.status);
+        assert!(!response.body.is_empty() && response.head.has("x-request-id"));
+        if number > 0 {
+            slowest = slowest.max(start.elapsed());
+        }
+        assert_eq!(proxy.ask(&get("/").host("y.test")).status, 200);
+    }
+    assert!(slowest < Duration::from_millis(100), "{slowest:?}");
+    assert!(!proxy.stderr().contains("panicked"), "{}", proxy.stderr());
+
+    dns.set("gone.test", Answer::addresses(&["127.0.0.1"]));
+    wait_for(DEADLINE, "the name to be found", || proxy.ask(&get("/").host("x.test")).status == 200);
+    assert_eq!(gone.requests().len(), 1);
+}
+
+#[test]
+fn a_name_that_moves_is_followed() {
+    // Two origins at one port, on two addresses of loopback.
+    let first = Origin::ok();
+    let moved: SocketAddr = format!("127.0.0.2:{}", first.address().port()).parse().unwrap();
+    let second = Origin::ok_at(moved);
+    let dns = Dns::start(&[("svc.test", Answer::addresses(&["127.0.0.1"]))]);
+    let proxy = Setup::new()
+        .config(&resolver(&dns))
+        .config(&named("main", "svc.test", moved.port()))
+        .route("default", "", "main")
+        .start();
+    assert_eq!(proxy.get("/x").status, 200);
+    assert_eq!((first.requests().len(), second.requests().len()), (1, 0));
+    dns.set("svc.test", Answer::addresses(&["127.0.0.2"]));
+    wait_for(DEADLINE, "the new address to be used", || {
+        assert_eq!(proxy.get("/x").status, 200);
+        !second.requests().is_empty()
+    });
+    let before = first.requests().len();
+    assert_eq!(proxy.get("/x").status, 200);
+    assert_eq!(first.requests().len(), before);
+}
+
+#[test]
+fn a_failing_name_server_leaves_the_last_good_answer() {
+    let check = |failure: Answer| {
+        let origin = Origin::ok();
+        let dns = Dns::start(&[("svc.test", Answer::addresses(&["127.0.0.1"]))]);
+        let proxy = Setup::new()
+            .config(&resolver(&dns))
+            .config(&named("main", "svc.test", origin.address().port()))
+            .route("default", "", "main")
+            .start();
+        assert_eq!(proxy.get("/x").status, 200);
+        let asked = dns.asked("svc.test");
+        dns.set("svc.test", failure.clone());
+        wait_for(DEADLINE, "look-ups that fail", || {
+            let start = Instant::now();
+            assert_eq!(proxy.get("/x").status, 200, "{failure:?}");
+            assert!(start.elapsed() < Duration::from_secs(1), "a request waited for a look-up");
+            dns.asked("svc.test") >= asked + 4
+        });
+    };
+    check(Answer::failure());
+    check(Answer::silence());
+    check(Answer::no_such_name());
+    check(Answer::addresses(&["127.0.0.1"]).delay(Duration::from_secs(2)));
+}
+
+#[test]
+fn case_15_of_several_addresses_the_dead_one_costs_nothing() {
+    let bound: SocketAddr = "127.0.0.2:0".parse().unwrap();
+    let origin = Origin::ok_at(bound);
+    let dns = Dns::start(&[("svc.test", Answer::addresses(&["127.0.0.9", "127.0.0.2", "::1"]))]);
+    let proxy = Setup::new()
+        .config(&resolver(&dns))
+        .config(&named("main", "svc.test", origin.address().port()))
+        .route("default", "", "main")
+        .start();
+    for _ in 0..30 {
+        assert_eq!(proxy.get("/x").status, 200);
+    }
+    assert_eq!(origin.requests().len(), 30);
+}

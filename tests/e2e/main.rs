@@ -1,0 +1,32 @@
+//! End-to-end tests: the real binary between scripted origins and raw clients, one module a subject. A
+//! function `case_NN_…` is the acceptance case of that number, with all its rows.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a panic is how a test fails"
+)]
+
+mod kit;
+
+mod dns;
+mod framing;
+mod headers;
+mod hosts;
+mod routing;
+mod upstreams;
+
+mod answers;
+mod contract;
+mod faults;
+mod isolation;
+mod limits;
+mod load;
+mod shipped;
+
+mod access_log;
+mod admin;
+mod cli;
+mod examples;
+mod shutdown;

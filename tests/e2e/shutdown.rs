@@ -1,0 +1,79 @@
+//! The end: what is in flight finishes, nothing new is taken, and it doesn't take long.
+
+use std::time::Duration;
+
+use edgewright_tests::{Connection, DEADLINE, Gate, Origin, Proxy, Setup, get, wait_for};
+use rustix::process::Signal;
+
+fn gated(grace: &str) -> (Proxy, Origin, Gate) {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let origin = Origin::script(move |request, wire| {
+        if request.target() == "/slow" {
+            held.pass();
+        }
+        wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+    });
+    let proxy = Setup::new()
+        .server(&format!("grace = \"{grace}\""))
+        .upstream("main", &origin)
+        .route("default", "", "main")
+        .start();
+    (proxy, origin, gate)
+}
+
+#[test]
+fn an_idle_proxy_ends_at_once() {
+    let (proxy, _origin, _gate) = gated("60s");
+    let mut idle = proxy.connect();
+    assert_eq!(idle.ask(&get("/x")).status, 200);
+    proxy.signal(Signal::TERM);
+    assert!(idle.closes_within(Duration::from_secs(3)), "an idle connection is closed");
+    let finished = proxy.end(DEADLINE).expect_code(0);
+    assert!(finished.took < Duration::from_secs(3), "{:?}", finished.took);
+}
+
+#[test]
+fn a_request_in_flight_is_finished_and_no_new_one_is_taken() {
+    let (proxy, origin, gate) = gated("60s");
+    let address = proxy.address();
+    let mut client = proxy.connect();
+    client.send(get("/slow").bytes());
+    origin.wait_for_requests(1);
+    proxy.signal(Signal::TERM);
+    wait_for(DEADLINE, "new connections to be refused", || Connection::try_open(address).is_err());
+    gate.open();
+    let response = client.response_to("GET");
+    assert_eq!((response.status, response.text().as_str()), (200, "done"));
+    assert_eq!(
+        response.field("connection").map(|value| value.to_ascii_lowercase()).as_deref(),
+        Some("close")
+    );
+    assert!(client.closes_within(Duration::from_secs(5)));
+    let finished = proxy.end(DEADLINE).expect_code(0);
+    assert!(finished.took < Duration::from_secs(5), "{:?}", finished.took);
+    assert_eq!(
+        finished.stdout.lines().filter(|line| line.contains("\"/slow\"")).count(),
+        1,
+        "its line is written"
+    );
+}
+
+#[test]
+fn a_request_that_takes_too_long_is_cut_at_the_end_of_the_grace() {
+    let (proxy, origin, _gate) = gated("1s");
+    let mut client = proxy.connect();
+    client.send(get("/slow").bytes());
+    origin.wait_for_requests(1);
+    let finished = proxy.terminate(DEADLINE).expect_code(0);
+    assert!(finished.took >= Duration::from_millis(900), "{:?}", finished.took);
+    assert!(finished.took < Duration::from_secs(5), "{:?}", finished.took);
+    assert!(client.try_response_to("GET").is_err(), "there was no response to send");
+}
+
+#[test]
+fn an_interrupt_ends_it_too() {
+    let (proxy, _origin, _gate) = gated("60s");
+    proxy.signal(Signal::INT);
+    let _ = proxy.end(DEADLINE).expect_code(0);
+}

@@ -1,0 +1,163 @@
+//! Clients: bytes in, bytes out. A request is written as it is told, however wrong.
+
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::message::Response;
+use crate::wait::DEADLINE;
+use crate::wire::Wire;
+
+/// A request to send.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    method: String,
+    target: Vec<u8>,
+    host: Option<Vec<u8>>,
+    fields: Vec<(Vec<u8>, Vec<u8>)>,
+    body: Option<Vec<u8>>,
+}
+
+/// A GET with `Host: a.test`.
+pub fn get(target: impl AsRef<[u8]>) -> Ask {
+    ask("GET", target)
+}
+
+/// A request with `Host: a.test`.
+pub fn ask(method: &str, target: impl AsRef<[u8]>) -> Ask {
+    Ask {
+        method: method.to_owned(),
+        target: target.as_ref().to_vec(),
+        host: Some(b"a.test".to_vec()),
+        fields: Vec::new(),
+        body: None,
+    }
+}
+
+impl Ask {
+    #[must_use]
+    pub fn host(mut self, host: impl AsRef<[u8]>) -> Self {
+        self.host = Some(host.as_ref().to_vec());
+        self
+    }
+
+    /// Adds a line; repeat it for several.
+    #[must_use]
+    pub fn header(mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
+        self.fields.push((name.as_ref().to_vec(), value.as_ref().to_vec()));
+        self
+    }
+
+    /// A body, with its length.
+    #[must_use]
+    pub fn body(mut self, body: impl AsRef<[u8]>) -> Self {
+        self.body = Some(body.as_ref().to_vec());
+        self
+    }
+
+    /// As it goes over the wire.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = [self.method.as_bytes(), b" ", &self.target, b" HTTP/1.1\r\n"].concat();
+        let mut line = |name: &[u8], value: &[u8]| out.extend([name, b": ", value, b"\r\n"].concat());
+        if let Some(host) = &self.host {
+            line(b"Host", host);
+        }
+        for (name, value) in &self.fields {
+            line(name, value);
+        }
+        if let Some(body) = &self.body {
+            line(b"Content-Length", body.len().to_string().as_bytes());
+        }
+        out.extend(b"\r\n");
+        out.extend(self.body.iter().flatten());
+        out
+    }
+
+    /// Sends it on a connection of its own and waits for the response.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn send(&self, to: SocketAddr) -> Response {
+        Connection::open(to).ask(self)
+    }
+}
+
+/// A client's connection, kept until it is dropped.
+#[derive(Debug)]
+pub struct Connection {
+    wire: Wire,
+}
+
+impl Connection {
+    /// # Panics
+    /// Nothing listens there.
+    pub fn open(to: SocketAddr) -> Self {
+        Self::try_open(to).unwrap_or_else(|error| panic!("no connection to {to}: {error}"))
+    }
+
+    /// # Errors
+    /// Nothing listens there.
+    pub fn try_open(to: SocketAddr) -> io::Result<Self> {
+        Ok(Self { wire: Wire::new(TcpStream::connect_timeout(&to, DEADLINE)?)? })
+    }
+
+    /// Sends bytes as they are.
+    ///
+    /// # Panics
+    /// The peer is gone.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.wire.send(bytes.as_ref()).expect("the connection takes bytes");
+    }
+
+    /// Sends a request and waits for its response.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn ask(&mut self, ask: &Ask) -> Response {
+        self.send(ask.bytes());
+        self.response_to(&ask.method)
+    }
+
+    /// The next response, read as one to a request of that method; interim ones are passed over.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn response_to(&mut self, method: &str) -> Response {
+        self.try_response_to(method).unwrap_or_else(|error| panic!("no response to {method}: {error}"))
+    }
+
+    /// The next response.
+    ///
+    /// # Errors
+    /// The connection ends or stalls before it is whole.
+    pub fn try_response_to(&mut self, method: &str) -> io::Result<Response> {
+        loop {
+            let head = self.wire.head()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+            let status = head.status();
+            if (100..200).contains(&status) && status != 101 {
+                continue;
+            }
+            let body = self.wire.body(head.response_framing(method))?;
+            return Ok(Response { status, head, body });
+        }
+    }
+
+    /// Whether the peer ends the connection, with nothing more to say, before `time` is over.
+    pub fn closes_within(&mut self, time: Duration) -> bool {
+        self.wire.patience(Some(time));
+        match self.wire.fill() {
+            Ok(read) => read == 0 && self.wire.ahead().is_empty(),
+            Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+        }
+    }
+
+    /// Says that nothing more will be sent.
+    pub fn finish(&self) {
+        let _ = self.wire.stream().shutdown(Shutdown::Write);
+    }
+
+    /// What came and was not part of a response that was read.
+    pub fn leftover(&self) -> &[u8] {
+        self.wire.ahead()
+    }
+}

@@ -1,0 +1,64 @@
+//! A client for cleartext HTTP/2 with prior knowledge. Fields are sent one by one, as they are listed.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
+use tokio::net::TcpStream;
+
+use crate::wait::DEADLINE;
+
+/// A response over HTTP/2.
+#[derive(Debug, Clone)]
+pub struct H2Response {
+    pub status: u16,
+    /// In order.
+    pub fields: Vec<(String, Vec<u8>)>,
+    pub body: Vec<u8>,
+}
+
+impl H2Response {
+    /// The values of all lines of that name, in order.
+    pub fn all(&self, name: &str) -> Vec<&[u8]> {
+        self.fields.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_slice()).collect()
+    }
+}
+
+/// Asks for `path` of `http://a.test` with these fields.
+///
+/// # Panics
+/// No response comes within [`DEADLINE`].
+pub fn get(to: SocketAddr, path: &str, fields: &[(&str, &str)]) -> H2Response {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let exchange = async { tokio::time::timeout(DEADLINE, exchange(to, path, fields)).await };
+    let answer = runtime.block_on(exchange).expect("an answer over HTTP/2 in time");
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    answer.unwrap_or_else(|error| panic!("HTTP/2 to {to}{path}: {error}"))
+}
+
+async fn exchange(to: SocketAddr, path: &str, fields: &[(&str, &str)]) -> Result<H2Response, h2::Error> {
+    let stream = TcpStream::connect(to).await.expect("a connection");
+    let (send, connection) = h2::client::handshake(stream).await?;
+    tokio::spawn(connection);
+    let uri: Uri = format!("http://a.test{path}").parse().expect("a path");
+    let mut request = Request::new(());
+    *request.method_mut() = Method::GET;
+    *request.uri_mut() = uri;
+    *request.version_mut() = Version::HTTP_2;
+    for (name, value) in fields {
+        let name: HeaderName = name.parse().expect("a field name");
+        request.headers_mut().append(name, HeaderValue::from_str(value).expect("a field value"));
+    }
+    let (response, _) = send.ready().await?.send_request(request, true)?;
+    let (parts, mut stream) = response.await?.into_parts();
+    let mut body = Vec::new();
+    while let Some(piece) = stream.data().await {
+        let piece: Bytes = piece?;
+        let _ = stream.flow_control().release_capacity(piece.len());
+        body.extend(piece);
+    }
+    let fields =
+        parts.headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec())).collect();
+    Ok(H2Response { status: parts.status.as_u16(), fields, body })
+}

@@ -1,0 +1,187 @@
+//! The proxy under test: the real binary, from ready to its clean end.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::client::{Ask, Connection, get};
+use crate::message::Response;
+use crate::metrics::Metrics;
+use crate::process::{Finished, Process, wait_for_line};
+use crate::wait::{DEADLINE, wait_for, wait_for_value};
+
+/// How long the end may take once it was asked for, with nothing in flight.
+const CLEAN_EXIT: Duration = Duration::from_secs(5);
+
+/// Lines of the proxy's log that a failed test shows.
+const LAST_LINES: usize = 30;
+
+/// A running proxy. Asked to end when it is dropped, and the test fails if it doesn't end well.
+#[derive(Debug)]
+pub struct Proxy {
+    /// `None` once it was ended.
+    process: Option<Process>,
+    address: SocketAddr,
+    admin: Option<SocketAddr>,
+    directory: TempDir,
+}
+
+impl Proxy {
+    /// Starts the binary and waits until it is ready: by its admin address, or else until it listens.
+    ///
+    /// # Panics
+    /// It ends, or is not ready in time.
+    pub fn start(
+        arguments: &[&str],
+        directory: TempDir,
+        address: SocketAddr,
+        admin: Option<SocketAddr>,
+    ) -> Self {
+        let mut process = Process::start(arguments, directory.path());
+        let ready = || match admin {
+            Some(admin) => Connection::try_open(admin).is_ok_and(|mut connection| {
+                connection.send(get("/readyz").bytes());
+                connection.try_response_to("GET").is_ok_and(|response| response.status == 200)
+            }),
+            None => Connection::try_open(address).is_ok(),
+        };
+        // A first start compiles its plugins.
+        wait_for(DEADLINE * 3, "the proxy to get ready", || {
+            if let Some(status) = process.exit() {
+                panic!("the proxy ended at its start: {status}\n{process:?}\n{}", process.stdout());
+            }
+            ready()
+        });
+        Self { process: Some(process), address, admin, directory }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn directory(&self) -> &std::path::Path {
+        self.directory.path()
+    }
+
+    /// Sends a request on a connection of its own.
+    pub fn ask(&self, ask: &Ask) -> Response {
+        ask.send(self.address)
+    }
+
+    /// GETs a path of `a.test`.
+    pub fn get(&self, target: &str) -> Response {
+        self.ask(&get(target))
+    }
+
+    pub fn connect(&self) -> Connection {
+        Connection::open(self.address)
+    }
+
+    /// GETs a path of the admin address.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn admin(&self, path: &str) -> Response {
+        get(path).host("localhost").send(self.admin.expect("an admin address"))
+    }
+
+    pub fn metrics(&self) -> Metrics {
+        Metrics::parse(&self.admin("/metrics").expect_status(200).text())
+    }
+
+    /// What `/status` says.
+    ///
+    /// # Panics
+    /// It is not JSON.
+    pub fn status(&self) -> Value {
+        serde_json::from_slice(&self.admin("/status").expect_status(200).body).expect("JSON")
+    }
+
+    pub fn stdout(&self) -> String {
+        self.process.as_ref().map(Process::stdout).unwrap_or_default()
+    }
+
+    pub fn stderr(&self) -> String {
+        self.process.as_ref().map(Process::stderr).unwrap_or_default()
+    }
+
+    pub fn id(&self) -> u32 {
+        self.process.as_ref().expect("it runs").id()
+    }
+
+    /// Waits for a line of the log that has this text.
+    pub fn wait_for_log(&self, text: &str) -> String {
+        wait_for_line(|| self.stderr(), text)
+    }
+
+    /// The lines of the access log on stdout, once there are `count`, oldest first.
+    ///
+    /// # Panics
+    /// There are fewer or more, or one is not a JSON object.
+    pub fn access_log(&self, count: usize) -> Vec<Value> {
+        let lines = wait_for_value(&format!("{count} lines of the access log"), || {
+            let lines: Vec<String> =
+                self.stdout().lines().filter(|line| line.starts_with('{')).map(str::to_owned).collect();
+            (lines.len() >= count).then_some(lines)
+        });
+        assert_eq!(lines.len(), count, "{lines:#?}");
+        lines
+            .iter()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+            .collect()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        if let Some(process) = &self.process {
+            process.signal(signal);
+        }
+    }
+
+    /// Asks it to end and waits until it has, however it ends.
+    ///
+    /// # Panics
+    /// It still runs after `time`.
+    pub fn terminate(self, time: Duration) -> Finished {
+        self.signal(Signal::TERM);
+        self.end(time)
+    }
+
+    /// Waits for an end that was asked for.
+    ///
+    /// # Panics
+    /// It still runs after `time`.
+    pub fn end(mut self, time: Duration) -> Finished {
+        let mut process = self.process.take().expect("it runs");
+        process.finish(time).unwrap_or_else(|| panic!("still runs after {time:?}\n{process:?}"))
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        process.signal(Signal::TERM);
+        let finished = process.finish(CLEAN_EXIT);
+        if std::thread::panicking() {
+            // Shown with the test's own failure.
+            let config = std::fs::read_to_string(self.directory.path().join("edgewright.toml"));
+            let shown = config.unwrap_or_default();
+            let stderr = process.stderr();
+            let lines: Vec<&str> = stderr.lines().collect();
+            let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().join("\n");
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("configuration:\n{shown}\nthe end of the proxy's log:\n{last}\n").as_bytes(),
+            );
+            return;
+        }
+        let Some(finished) = finished else { panic!("still runs {CLEAN_EXIT:?} after SIGTERM\n{process:?}") };
+        assert_eq!(finished.code, Some(0), "not a clean end:\n{}", finished.stderr);
+        // A guest's panic may be quoted in the log; its place is not below `host`.
+        let panicked =
+            finished.stderr.contains("panicked at host/") || finished.stderr.contains("/registry/src/");
+        assert!(!panicked, "the host panicked:\n{}", finished.stderr);
+    }
+}

@@ -1,0 +1,137 @@
+//! One TCP connection that speaks HTTP/1.1, from either end: bytes that were read too early wait here.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::message::{Framing, Head};
+use crate::wait::DEADLINE;
+
+/// A connection with what was read ahead. Reads and writes give up after [`DEADLINE`].
+#[derive(Debug)]
+pub struct Wire {
+    stream: TcpStream,
+    ahead: Vec<u8>,
+}
+
+impl Wire {
+    /// # Errors
+    /// The socket refuses its options.
+    pub fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(DEADLINE))?;
+        stream.set_read_timeout(Some(DEADLINE))?;
+        Ok(Self { stream, ahead: Vec::new() })
+    }
+
+    /// From now on, a read gives up after this long; `None` for never.
+    pub fn patience(&self, time: Option<Duration>) {
+        self.stream.set_read_timeout(time).expect("a time above zero");
+    }
+
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// # Errors
+    /// The peer is gone.
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
+    /// One more read into the buffer: the number of bytes, 0 at the end.
+    ///
+    /// # Errors
+    /// The peer is gone, or nothing came in time.
+    pub fn fill(&mut self) -> io::Result<usize> {
+        let mut piece = [0; 16 * 1024];
+        let read = self.stream.read(&mut piece)?;
+        self.ahead.extend(piece.iter().take(read));
+        Ok(read)
+    }
+
+    /// What was read and not used.
+    pub fn ahead(&self) -> &[u8] {
+        &self.ahead
+    }
+
+    /// The next head; `None` where the connection ends before one begins.
+    ///
+    /// # Errors
+    /// The connection ends or stalls in the middle of it.
+    pub fn head(&mut self) -> io::Result<Option<Head>> {
+        match self.until(b"\r\n\r\n") {
+            Ok(raw) => Ok(Some(Head::parse(&raw))),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof && self.ahead.is_empty() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The body behind a head, decoded.
+    ///
+    /// # Errors
+    /// It ends or stalls too early, or its chunks are broken.
+    pub fn body(&mut self, framing: Framing) -> io::Result<Vec<u8>> {
+        match framing {
+            Framing::None => Ok(Vec::new()),
+            Framing::Length(length) => self.exactly(length),
+            Framing::Chunked => self.chunks(),
+            Framing::Close => {
+                while self.fill()? > 0 {}
+                Ok(std::mem::take(&mut self.ahead))
+            }
+        }
+    }
+
+    fn chunks(&mut self) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let line = self.until(b"\r\n")?;
+            let digits = line.split(|&b| b == b';').next().unwrap_or_default();
+            let size =
+                std::str::from_utf8(digits).ok().and_then(|text| usize::from_str_radix(text.trim(), 16).ok());
+            let Some(size) = size else {
+                let shown = line.escape_ascii();
+                return Err(io::Error::new(ErrorKind::InvalidData, format!("not a chunk size: `{shown}`")));
+            };
+            if size == 0 {
+                while !self.until(b"\r\n")?.is_empty() {}
+                return Ok(body);
+            }
+            body.extend(self.exactly(size)?);
+            self.until(b"\r\n")?;
+        }
+    }
+
+    fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        while self.ahead.len() < length {
+            self.more()?;
+        }
+        let rest = self.ahead.split_off(length);
+        Ok(std::mem::replace(&mut self.ahead, rest))
+    }
+
+    /// Everything up to the mark, which is taken out and not returned.
+    fn until(&mut self, mark: &[u8]) -> io::Result<Vec<u8>> {
+        loop {
+            if let Some(at) = self.ahead.windows(mark.len()).position(|window| window == mark) {
+                let rest = self.ahead.split_off(at + mark.len());
+                let mut taken = std::mem::replace(&mut self.ahead, rest);
+                taken.truncate(at);
+                return Ok(taken);
+            }
+            self.more()?;
+        }
+    }
+
+    fn more(&mut self) -> io::Result<()> {
+        if self.fill()? == 0 {
+            let got = self.ahead.escape_ascii();
+            return Err(io::Error::new(
+                ErrorKind::UnexpectedEof,
+                format!("the connection ended after `{got}`"),
+            ));
+        }
+        Ok(())
+    }
+}
