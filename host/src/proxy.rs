@@ -82,7 +82,12 @@ impl ProxyHttp for EdgeProxy {
         Ok(())
     }
 
-    async fn response_filter(&self, session: &mut Session, head: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
+    async fn response_filter(
+        &self,
+        session: &mut Session,
+        head: &mut ResponseHeader,
+        ctx: &mut Ctx,
+    ) -> Result<()> {
         phase::response::run(session, head, ctx).await
     }
 

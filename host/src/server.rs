@@ -96,7 +96,8 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
 
     let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers));
     server.bootstrap();
-    let resolving = server.add_service(background_service("resolver", background::Resolving(Arc::new(resolver))));
+    let resolving =
+        server.add_service(background_service("resolver", background::Resolving(Arc::new(resolver))));
     let edge = EdgeProxy {
         generation: Arc::clone(&generation),
         access_log: access_log.clone(),
@@ -134,7 +135,8 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
 fn public_service(config: &Config, server: &Server, edge: EdgeProxy) -> Service<Edge> {
     let mut proxy = HttpProxy::new(edge, Arc::clone(&server.configuration));
     proxy.handle_init_modules();
-    let http2 = config.listeners.iter().filter(|listener| listener.h2).map(|listener| listener.address).collect();
+    let http2 =
+        config.listeners.iter().filter(|listener| listener.h2).map(|listener| listener.address).collect();
     let mut service = Service::new("edge".to_owned(), Edge::new(proxy, http2));
     for listener in &config.listeners {
         service.add_tcp(&listener.address.to_string());

@@ -11,8 +11,8 @@ use ipnet::IpNet;
 
 use crate::config::model::UnderscoreHeaders;
 use crate::ids::UpstreamId;
-use crate::plugin::{Chain, Plugin};
 use crate::plugin::exchange::UpstreamNames;
+use crate::plugin::{Chain, Plugin};
 use crate::route::RouteTable;
 use crate::upstream::Upstreams;
 

@@ -45,15 +45,22 @@ impl ServeHttp for Echo {
 
 fn main() -> ExitCode {
     let addresses: Vec<String> = std::env::args().skip(1).collect();
-    if addresses.is_empty() || addresses.iter().any(|address| address.parse::<std::net::SocketAddr>().is_err()) {
+    if addresses.is_empty()
+        || addresses.iter().any(|address| address.parse::<std::net::SocketAddr>().is_err())
+    {
         let _ = std::io::Write::write_all(&mut std::io::stderr(), b"usage: edgewright-echo IP:PORT ...\n");
         return ExitCode::from(2);
     }
-    let conf = ServerConf { grace_period_seconds: Some(0), graceful_shutdown_timeout_seconds: Some(0), ..ServerConf::default() };
+    let conf = ServerConf {
+        grace_period_seconds: Some(0),
+        graceful_shutdown_timeout_seconds: Some(0),
+        ..ServerConf::default()
+    };
     let mut server = Server::new_with_opt_and_conf(None, conf);
     server.bootstrap();
     for address in addresses {
-        let mut service = Service::new(format!("echo {address}"), HttpServer::new_app(Echo { address: address.clone() }));
+        let mut service =
+            Service::new(format!("echo {address}"), HttpServer::new_app(Echo { address: address.clone() }));
         service.add_tcp(&address);
         server.add_service(service);
     }

@@ -58,7 +58,11 @@ fn plugins(config: &Config) -> Vec<Diagnostic> {
     if config.plugins.is_empty() {
         return Vec::new();
     }
-    let options = EngineOptions { workers: NonZeroUsize::MIN, cache: config.plugin_cache.clone(), compiler: Compiler::Child };
+    let options = EngineOptions {
+        workers: NonZeroUsize::MIN,
+        cache: config.plugin_cache.clone(),
+        compiler: Compiler::Child,
+    };
     let engine = match Engine::new(&options) {
         Ok(engine) => engine,
         Err(error) => return vec![Diagnostic::error(codes::PLUGIN_LOAD, error.to_string())],

@@ -81,7 +81,10 @@ impl Explain {
         let _ = writeln!(text, "{explanation}");
         if let Some(route) = table.find(&request).and_then(|id| config.routes.get(id.index())) {
             let names = |used: &crate::config::model::PluginUse| {
-                config.plugins.get(used.plugin.index()).map_or_else(String::new, |plugin| plugin.name.to_string())
+                config
+                    .plugins
+                    .get(used.plugin.index())
+                    .map_or_else(String::new, |plugin| plugin.name.to_string())
             };
             let chain: Vec<String> = route.chain.iter().map(names).collect();
             if !chain.is_empty() {

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::config::{self, Checked};
 use crate::server::{self, CannotStart};
 
-use super::{check, err, mistake, mistakes};
+use super::{BAD_INPUT, check, err, mistake, mistakes};
 
 #[derive(Debug, Args)]
 pub(super) struct Run {
@@ -37,7 +37,10 @@ pub(super) fn start(checked: &Checked) -> ExitCode {
             mistakes(&failures.iter().map(check::diagnostic).collect::<Vec<_>>())
         }
         Err(CannotStart::Listeners(failures)) => {
-            failures.iter().map(|failure| mistake(&failure.to_string())).last().unwrap_or(ExitCode::FAILURE)
+            for failure in &failures {
+                mistake(&failure.to_string());
+            }
+            ExitCode::from(BAD_INPUT)
         }
         Err(other) => mistake(&other.to_string()),
     }

@@ -74,7 +74,11 @@ impl Metrics {
             "Calls of plugins that failed, by reason",
             self.failures.clone(),
         );
-        registry.register("edgewright_plugin_instances", "Instances of plugins, busy and idle", self.instances.clone());
+        registry.register(
+            "edgewright_plugin_instances",
+            "Instances of plugins, busy and idle",
+            self.instances.clone(),
+        );
     }
 
     /// The handles of one plugin, without noughts for phases that it does not have; a plugin that is loaded

@@ -44,7 +44,8 @@ impl Edge {
             return false;
         }
         let digest = stream.get_socket_digest();
-        let Some(socket::SocketAddr::Inet(local)) = digest.as_ref().and_then(|digest| digest.local_addr()) else {
+        let Some(socket::SocketAddr::Inet(local)) = digest.as_ref().and_then(|digest| digest.local_addr())
+        else {
             return false;
         };
         self.http2_listeners.iter().any(|listener| {

@@ -12,9 +12,7 @@ use pingora::proxy::Session;
 use crate::ids::{RouteId, UpstreamId};
 use crate::phase::Phase;
 use crate::plugin::Chain;
-use crate::plugin::exchange::{
-    Attributes, Decision, Entry, Exchange, Facts, Heads, Lent, PluginResponse,
-};
+use crate::plugin::exchange::{Attributes, Decision, Entry, Exchange, Facts, Heads, Lent, PluginResponse};
 use crate::snapshot::{Generation, RouteEntry};
 use crate::upstream::Peer;
 

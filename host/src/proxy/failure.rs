@@ -91,7 +91,9 @@ impl Failed {
             (_, ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout) => Kind::ConnectTimeout,
             (ErrorSource::Downstream, ErrorType::InvalidHTTPHeader | ErrorType::H2Error) => Kind::BadRequest,
             (ErrorSource::Downstream, _) => Kind::ClientGone,
-            (ErrorSource::Upstream, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => Kind::UpstreamTimeout,
+            (ErrorSource::Upstream, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => {
+                Kind::UpstreamTimeout
+            }
             (
                 _,
                 ErrorType::ConnectRefused

@@ -48,7 +48,13 @@ pub(crate) fn is_forwarding(name: &str) -> bool {
 
 /// Tells the upstream: `x-forwarded-for` (the peer is added to what a trusted proxy said),
 /// `x-forwarded-proto` and `x-forwarded-host` (as a trusted proxy said, or as the client asked).
-pub(crate) fn rebuild(head: &mut RequestHeader, peer: IpAddr, scheme: &'static str, authority: &str, trust: bool) {
+pub(crate) fn rebuild(
+    head: &mut RequestHeader,
+    peer: IpAddr,
+    scheme: &'static str,
+    authority: &str,
+    trust: bool,
+) {
     let peer = peer.to_canonical();
     let mut chain = Vec::with_capacity(40);
     if trust {

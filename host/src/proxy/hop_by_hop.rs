@@ -148,7 +148,11 @@ mod tests {
                 names.sort();
                 names
             });
-            assert_eq!(left, expected.map(|names| names.iter().map(|s| (*s).to_owned()).collect()), "{lines:?}");
+            assert_eq!(
+                left,
+                expected.map(|names| names.iter().map(|s| (*s).to_owned()).collect()),
+                "{lines:?}"
+            );
         };
         check(&[("x-a", "1"), ("connection", "close")], Ok(&["x-a"]));
         check(&[("connection", "x-a, Keep-Alive"), ("x-a", "1"), ("x-b", "1")], Ok(&["x-b"]));

@@ -40,7 +40,8 @@ pub(crate) fn page(status: StatusCode, request_id: &str) -> PluginResponse {
     }
     headers.push((header::CACHE_CONTROL, HeaderValue::from_static("no-store")));
     if status == StatusCode::METHOD_NOT_ALLOWED {
-        headers.push((header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")));
+        headers
+            .push((header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")));
     }
     PluginResponse { status, headers, body: body.into() }
 }

@@ -1,11 +1,11 @@
 //! The phases in the order in which a request meets them. Each file is one hook of Pingora.
 
 pub(crate) mod early_request;
+pub(crate) mod fail;
+pub(crate) mod log;
 pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod response_body;
 pub(crate) mod select_peer;
 pub(crate) mod upstream_request;
 pub(crate) mod upstream_response;
-pub(crate) mod response;
-pub(crate) mod response_body;
-pub(crate) mod fail;
-pub(crate) mod log;

@@ -63,7 +63,8 @@ fn look(head: &RequestHeader, owned: &[HeaderName]) -> Found {
 
 /// Whether an application that folds `_` and `-` reads the two names as one.
 fn folds_to(own: &str, folded: &str) -> bool {
-    own.len() == folded.len() && own.bytes().zip(folded.bytes()).all(|(a, b)| a == b || (a == b'_' && b == b'-'))
+    own.len() == folded.len()
+        && own.bytes().zip(folded.bytes()).all(|(a, b)| a == b || (a == b'_' && b == b'-'))
 }
 
 /// Browsers split cookies over several fields on HTTP/2; HTTP/1.1 applications read one line (RFC 9113,
@@ -85,7 +86,11 @@ fn join_cookies(head: &mut RequestHeader) {
 mod tests {
     use super::*;
 
-    fn left(lines: &[(&'static str, &'static str)], underscores: UnderscoreHeaders, trust: bool) -> Vec<String> {
+    fn left(
+        lines: &[(&'static str, &'static str)],
+        underscores: UnderscoreHeaders,
+        trust: bool,
+    ) -> Vec<String> {
         let mut head = RequestHeader::build("GET", b"/", None).unwrap();
         for (name, value) in lines {
             head.append_header(*name, *value).unwrap();

@@ -29,7 +29,8 @@ fn render(config: &Config, generation: &Generation, workers: &Workers) -> String
     }
     for (model, route) in config.routes.iter().zip(&generation.routes) {
         let plugins: Vec<&str> = route.chain.plugins().map(|plugin| plugin.name()).collect();
-        let chain = if plugins.is_empty() { String::new() } else { format!("{} → ", plugins.join(" → ")) };
+        let chain =
+            if plugins.is_empty() { String::new() } else { format!("{} → ", plugins.join(" → ")) };
         let upstream = generation.upstreams.get(route.upstream).map_or("", |upstream| upstream.name());
         line("route", format!("{}: {} → {chain}{upstream}", model.name, model.matcher));
     }
@@ -41,7 +42,10 @@ fn render(config: &Config, generation: &Generation, workers: &Workers) -> String
         line("plugin", format!("{} {version} ({how}, {took:.0} ms): {}", plugin.name(), phases.join(", ")));
     }
     if !config.unused_plugins.is_empty() {
-        line("unused", format!("{} (in the plugins directory, on no route)", config.unused_plugins.join(", ")));
+        line(
+            "unused",
+            format!("{} (in the plugins directory, on no route)", config.unused_plugins.join(", ")),
+        );
     }
     line("workers", format!("{} ({})", workers.count, workers.reason));
     match &config.admin {

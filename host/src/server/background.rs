@@ -25,7 +25,10 @@ impl BackgroundService for Resolving {
         let first = async {
             let missing = self.0.first_round(FIRST_ANSWERS).await;
             if missing > 0 {
-                tracing::warn!(names = missing, "names have no answer yet: their upstreams answer 503 until then");
+                tracing::warn!(
+                    names = missing,
+                    "names have no answer yet: their upstreams answer 503 until then"
+                );
             }
             ready.notify_ready();
         };

@@ -27,7 +27,9 @@ impl Workers {
                 };
                 Self { count, reason }
             }
-            Err(error) => Self { count: NonZeroUsize::MIN, reason: format!("the CPU count is not known: {error}") },
+            Err(error) => {
+                Self { count: NonZeroUsize::MIN, reason: format!("the CPU count is not known: {error}") }
+            }
         }
     }
 }

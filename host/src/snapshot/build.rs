@@ -56,11 +56,7 @@ impl UpstreamNames for Names {
 impl Builder {
     pub fn new(engine: Engine, registry: &mut Registry) -> Self {
         engine.register(registry);
-        Self {
-            engine,
-            families: Families::register(registry),
-            built: 0,
-        }
+        Self { engine, families: Families::register(registry), built: 0 }
     }
 
     /// Loads, checks and puts together.
@@ -75,10 +71,7 @@ impl Builder {
                 Ok(plugin) => plugins.push(Some(plugin)),
                 Err(source) => {
                     plugins.push(None);
-                    failures.push(Failure::Load {
-                        place: model.place.clone(),
-                        source,
-                    });
+                    failures.push(Failure::Load { place: model.place.clone(), source });
                 }
             }
         }

@@ -45,7 +45,11 @@ impl Families {
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(REQUEST_BOUNDS)),
         };
-        registry.register("edgewright_requests", "Finished requests by route and class of status", families.requests.clone());
+        registry.register(
+            "edgewright_requests",
+            "Finished requests by route and class of status",
+            families.requests.clone(),
+        );
         registry.register(
             "edgewright_request_duration_seconds",
             "From the first byte of a request to the last of its response",
@@ -55,9 +59,8 @@ impl Families {
     }
 
     pub(crate) fn of(&self, route: &str) -> RequestMetrics {
-        let counter = |class| {
-            self.requests.get_or_create(&ClassLabels { route: route.to_owned(), class }).clone()
-        };
+        let counter =
+            |class| self.requests.get_or_create(&ClassLabels { route: route.to_owned(), class }).clone();
         RequestMetrics {
             classes: CLASSES.map(counter),
             duration: self.durations.get_or_create(&RouteLabel { route: route.to_owned() }).clone(),

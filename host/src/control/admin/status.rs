@@ -106,7 +106,8 @@ impl<'a> PluginStatus<'a> {
 impl<'a> UpstreamStatus<'a> {
     fn of(upstream: &'a Upstream) -> Self {
         let peers: Vec<_> = upstream.peers().iter().map(|peer| peer.address.to_string()).collect();
-        let reason = if peers.is_empty() { upstream.pick(&[]).err().map(|why| why.to_string()) } else { None };
+        let reason =
+            if peers.is_empty() { upstream.pick(&[]).err().map(|why| why.to_string()) } else { None };
         Self { name: upstream.name(), peers, reason }
     }
 }

@@ -86,7 +86,11 @@ fn write(log: &AccessLog, session: &Session, ctx: &Ctx, status: u16, duration: D
         attempts: ctx.attempts,
         decided_by: ctx.decided_by.as_deref(),
         error: ctx.failed.as_ref().map(|failed| failed.kind.word()),
-        cause: ctx.failed.as_ref().and_then(|failed| failed.cause.as_ref()).map(|cause| Escaped(cause.as_bytes())),
+        cause: ctx
+            .failed
+            .as_ref()
+            .and_then(|failed| failed.cause.as_ref())
+            .map(|cause| Escaped(cause.as_bytes())),
         plugins: plugins.collect(),
         attributes: attributes
             .filter(|(key, _)| ctx.generation.log_attributes.iter().any(|wanted| wanted == key))
