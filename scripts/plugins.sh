@@ -13,7 +13,9 @@ names() {
     done
 }
 
-packages=$(names plugins/*/)
+shipped="plugins/*/ examples/*/*/"
+# shellcheck disable=SC2086 # patterns
+packages=$(names $shipped)
 [ "${1:-}" = all ] && packages="$packages $(names tests/guests/*/ tests/bench/plugin*/)"
 
 flags=
@@ -23,8 +25,9 @@ cargo build --quiet --profile plugin --target wasm32-wasip2 $flags
 
 out=${CARGO_TARGET_DIR:-target}
 mkdir -p "$out/plugins"
-for dir in plugins/*/; do
+for dir in $shipped; do
     package=$(names "$dir")
+    [ -n "$package" ] || continue
     name=$(basename "$dir")
     # Renamed into place: a proxy that reads the directory meanwhile never sees half a file.
     for pair in "$out/wasm32-wasip2/plugin/$(echo "$package" | tr - _).wasm:$name.wasm" "$dir/$name.toml:$name.toml"; do
