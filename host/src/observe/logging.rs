@@ -9,8 +9,12 @@ use tracing_subscriber::fmt::format::FmtSpan;
 /// Environment variable with the filter, in the syntax of `tracing_subscriber::EnvFilter`.
 pub const FILTER_VARIABLE: &str = "EDGEWRIGHT_LOG";
 
-/// Pingora's warnings are for its own developers; ours say the same with names that a user knows.
-const DEFAULT_FILTER: &str = "info,pingora_core=error,pingora_proxy=off,wasmtime=warn,hickory_proto=error,hickory_resolver=error,hickory_net=error";
+const DEFAULT_FILTER: &str =
+    "info,wasmtime=warn,hickory_proto=error,hickory_resolver=error,hickory_net=error";
+
+/// Parts of Pingora whose complaints the access log tells better, with the names that a user knows: requests
+/// that failed, connections to upstreams that were closed.
+const TOLD_ELSEWHERE: [&str; 2] = ["pingora_proxy", "pingora_core::connectors"];
 
 /// What Pingora's proxy logs, at debug level, for a request that it answers with 400 by itself.
 const REFUSED: &str = "Fail to proxy: ";
@@ -49,6 +53,9 @@ impl log::Log for Bridge {
 
     fn log(&self, record: &log::Record<'_>) {
         match record.level() {
+            log::Level::Error | log::Level::Warn if is_told_elsewhere(record.target()) => {
+                tracing::debug!(target: "pingora", from = record.target(), "{}", record.args());
+            }
             log::Level::Error => {
                 tracing::error!(target: "pingora", from = record.target(), "{}", record.args());
             }
@@ -67,6 +74,12 @@ impl log::Log for Bridge {
     }
 
     fn flush(&self) {}
+}
+
+fn is_told_elsewhere(target: &str) -> bool {
+    TOLD_ELSEWHERE
+        .iter()
+        .any(|part| target.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
 }
 
 /// The text of `arguments`, if it starts with `prefix`. Stops formatting at the first byte that differs.
