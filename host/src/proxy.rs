@@ -12,6 +12,7 @@ mod local_response;
 mod phase;
 mod request_id;
 mod sanitize;
+mod survey;
 
 use std::sync::Arc;
 
@@ -41,24 +42,25 @@ pub struct EdgeProxy {
 
 #[async_trait]
 impl ProxyHttp for EdgeProxy {
-    type CTX = Ctx;
+    /// Boxed: Pingora moves it through several futures, and a pointer moves faster than some hundred bytes.
+    type CTX = Box<Ctx>;
 
-    fn new_ctx(&self) -> Ctx {
-        Ctx::new(self.generation.load_full(), self.in_flight.enter())
+    fn new_ctx(&self) -> Box<Ctx> {
+        Box::new(Ctx::new(self.generation.load_full(), self.in_flight.enter()))
     }
 
     /// None: Pingora's own compression module would be asked on each request and is never on.
     fn init_downstream_modules(&self, _modules: &mut HttpModules) {}
 
-    async fn early_request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<()> {
+    async fn early_request_filter(&self, session: &mut Session, ctx: &mut Box<Ctx>) -> Result<()> {
         phase::early_request::run(session, ctx)
     }
 
-    async fn request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
+    async fn request_filter(&self, session: &mut Session, ctx: &mut Box<Ctx>) -> Result<bool> {
         phase::request::run(session, ctx).await
     }
 
-    async fn upstream_peer(&self, _session: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
+    async fn upstream_peer(&self, _session: &mut Session, ctx: &mut Box<Ctx>) -> Result<Box<HttpPeer>> {
         phase::select_peer::run(ctx)
     }
 
@@ -66,7 +68,7 @@ impl ProxyHttp for EdgeProxy {
         &self,
         _session: &mut Session,
         head: &mut RequestHeader,
-        _ctx: &mut Ctx,
+        _ctx: &mut Box<Ctx>,
     ) -> Result<()> {
         phase::upstream_request::run(head);
         Ok(())
@@ -76,7 +78,7 @@ impl ProxyHttp for EdgeProxy {
         &self,
         _session: &mut Session,
         head: &mut ResponseHeader,
-        _ctx: &mut Ctx,
+        _ctx: &mut Box<Ctx>,
     ) -> Result<()> {
         phase::upstream_response::run(head);
         Ok(())
@@ -86,7 +88,7 @@ impl ProxyHttp for EdgeProxy {
         &self,
         session: &mut Session,
         head: &mut ResponseHeader,
-        ctx: &mut Ctx,
+        ctx: &mut Box<Ctx>,
     ) -> Result<()> {
         phase::response::run(session, head, ctx).await
     }
@@ -96,7 +98,7 @@ impl ProxyHttp for EdgeProxy {
         _session: &mut Session,
         body: &mut Option<Bytes>,
         _end_of_stream: bool,
-        ctx: &mut Ctx,
+        ctx: &mut Box<Ctx>,
     ) -> Result<Option<std::time::Duration>> {
         phase::response_body::run(body, ctx);
         Ok(None)
@@ -106,7 +108,7 @@ impl ProxyHttp for EdgeProxy {
         &self,
         _session: &mut Session,
         _peer: &HttpPeer,
-        ctx: &mut Ctx,
+        ctx: &mut Box<Ctx>,
         error: Box<Error>,
     ) -> Box<Error> {
         phase::fail::to_connect(ctx, error)
@@ -117,22 +119,22 @@ impl ProxyHttp for EdgeProxy {
         _peer: &HttpPeer,
         session: &mut Session,
         error: Box<Error>,
-        ctx: &mut Ctx,
+        ctx: &mut Box<Ctx>,
         client_reused: bool,
     ) -> Box<Error> {
         phase::fail::while_proxying(session, ctx, error, client_reused)
     }
 
-    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, ctx: &mut Ctx) -> FailToProxy {
+    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, ctx: &mut Box<Ctx>) -> FailToProxy {
         phase::fail::to_proxy(session, ctx, error).await
     }
 
     /// The access log says it, with more.
-    fn suppress_error_log(&self, _session: &Session, _ctx: &Ctx, _error: &Error) -> bool {
+    fn suppress_error_log(&self, _session: &Session, _ctx: &Box<Ctx>, _error: &Error) -> bool {
         true
     }
 
-    async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut Ctx) {
+    async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut Box<Ctx>) {
         phase::log::run(self.access_log.as_ref(), session, ctx).await;
     }
 }

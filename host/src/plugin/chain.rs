@@ -45,6 +45,11 @@ impl Chain {
         }
     }
 
+    /// Whether the route has no plugins.
+    pub fn is_empty(&self) -> bool {
+        self.plugins.is_empty()
+    }
+
     /// The plugins in the order of the route.
     pub fn plugins(&self) -> impl Iterator<Item = &Plugin> {
         self.plugins.iter().map(|plugin| &**plugin)

@@ -105,7 +105,7 @@ pub trait UpstreamNames: Send + Sync {
 /// What never changes during a request.
 #[derive(Debug, Clone)]
 pub struct Facts {
-    /// The request target as the client sent it.
+    /// The request target as the client sent it; empty where the head still has it.
     pub raw_target: Bytes,
     /// Lower-case host with port, as the client asked for it; empty if it gave none.
     pub authority: Arc<str>,

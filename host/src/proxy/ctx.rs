@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use bytes::Bytes;
 use pingora::http::ResponseHeader;
@@ -24,7 +24,6 @@ use super::in_flight::InFlight;
 pub struct Ctx {
     pub(crate) generation: Arc<Generation>,
     pub(crate) arrived: Instant,
-    pub(crate) arrived_at: SystemTime,
     pub(crate) route: Option<RouteId>,
     /// What the client asked for; `None` while nothing of the request is known to be good.
     pub(crate) facts: Option<Facts>,
@@ -62,7 +61,6 @@ impl Ctx {
         Self {
             generation,
             arrived: Instant::now(),
-            arrived_at: SystemTime::now(),
             route: None,
             facts: None,
             lent: None,
@@ -113,43 +111,42 @@ impl Ctx {
 
     /// Moves it back.
     pub(crate) fn take_back_request(&mut self, session: &mut Session) {
-        if let Some(heads) = self.lent.as_mut().and_then(Lent::exchange_mut).and_then(session_heads) {
+        if let Some(heads) = self.heads() {
             heads.swap_request(session.req_header_mut());
         }
     }
 
+    fn heads(&mut self) -> Option<&mut SessionHeads> {
+        self.lent.as_mut().and_then(Lent::exchange_mut).and_then(session_heads)
+    }
+
     /// Moves the request's and the response's head to where plugins reach them.
-    pub(crate) fn lend_response(&mut self, session: &mut Session, head: &mut Box<ResponseHeader>) -> bool {
-        let Some(placeholder) = placeholder() else { return false };
-        if !self.lend_request(session, Phase::Response) {
-            return false;
+    pub(crate) fn lend_response(&mut self, session: &mut Session, head: &mut ResponseHeader) -> bool {
+        let lent = self.lend_request(session, Phase::Response);
+        if let (true, Some(heads)) = (lent, self.heads()) {
+            heads.lend_response(head);
         }
-        if let Some(heads) = self.lent.as_mut().and_then(Lent::exchange_mut).and_then(session_heads) {
-            heads.response = Some(std::mem::replace(head, placeholder));
-        }
-        true
+        lent
     }
 
     /// Moves them back.
-    pub(crate) fn take_back_response(&mut self, session: &mut Session, head: &mut Box<ResponseHeader>) {
-        self.take_back_request(session);
-        if let Some(heads) = self.lent.as_mut().and_then(Lent::exchange_mut).and_then(session_heads)
-            && let Some(response) = heads.response.take()
-        {
-            *head = response;
+    pub(crate) fn take_back_response(&mut self, session: &mut Session, head: &mut ResponseHeader) {
+        if let Some(heads) = self.heads() {
+            heads.swap_request(session.req_header_mut());
+            heads.take_back_response(head);
         }
     }
 
     /// Lends the finished request and what was sent, for `log-filter`.
     pub(crate) fn lend_finished(&mut self, session: &mut Session, entry: Entry) -> bool {
-        let sent = session.response_written().cloned().map(Box::new);
+        let sent = session.response_written().cloned();
         if !self.lend_request(session, Phase::Log) {
             return false;
         }
         if let Some(exchange) = self.lent.as_mut().and_then(Lent::exchange_mut) {
             exchange.entry = Some(entry);
-            if let Some(heads) = session_heads(exchange) {
-                heads.response = sent;
+            if let (Some(heads), Some(sent)) = (session_heads(exchange), sent) {
+                heads.show_response(sent);
             }
         }
         true
@@ -157,8 +154,7 @@ impl Ctx {
 
     /// Runs the request phase of the route's chain; the heads must be lent.
     pub(crate) async fn run_request(&mut self) -> Decision {
-        let generation = Arc::clone(&self.generation);
-        match (self.route.and_then(|route| generation.routes.get(route.index())), &mut self.lent) {
+        match (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent) {
             (Some(entry), Some(lent)) => entry.chain.on_request(lent).await,
             _ => Decision::Next,
         }
@@ -166,8 +162,7 @@ impl Ctx {
 
     /// Runs the response phase of the route's chain; the heads must be lent.
     pub(crate) async fn run_response(&mut self) -> Decision {
-        let generation = Arc::clone(&self.generation);
-        match (self.route.and_then(|route| generation.routes.get(route.index())), &mut self.lent) {
+        match (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent) {
             (Some(entry), Some(lent)) => entry.chain.on_response(lent).await,
             _ => Decision::Next,
         }
@@ -175,9 +170,8 @@ impl Ctx {
 
     /// Runs the log phase of the route's chain; the heads must be lent.
     pub(crate) async fn run_log(&mut self) {
-        let generation = Arc::clone(&self.generation);
         if let (Some(entry), Some(lent)) =
-            (self.route.and_then(|route| generation.routes.get(route.index())), &mut self.lent)
+            (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent)
         {
             entry.chain.on_log(lent).await;
         }
@@ -204,9 +198,4 @@ impl Ctx {
 fn session_heads(exchange: &mut Exchange) -> Option<&mut SessionHeads> {
     let heads: &mut dyn Heads = &mut *exchange.heads;
     (heads as &mut dyn std::any::Any).downcast_mut()
-}
-
-/// Stands where the response's head was while plugins have it.
-fn placeholder() -> Option<Box<ResponseHeader>> {
-    ResponseHeader::build_no_case(200, None).ok().map(Box::new)
 }

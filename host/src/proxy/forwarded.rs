@@ -46,15 +46,10 @@ pub(crate) fn is_forwarding(name: &str) -> bool {
     name.starts_with("x-forwarded-") || name == "forwarded" || name == "x-real-ip"
 }
 
-/// Tells the upstream: `x-forwarded-for` (the peer is added to what a trusted proxy said),
-/// `x-forwarded-proto` and `x-forwarded-host` (as a trusted proxy said, or as the client asked).
-pub(crate) fn rebuild(
-    head: &mut RequestHeader,
-    peer: IpAddr,
-    scheme: &'static str,
-    authority: &str,
-    trust: bool,
-) {
+/// Tells the upstream: `x-forwarded-for` (the peer is added to what a trusted proxy said) and
+/// `x-forwarded-proto` (as a trusted proxy said, or as the client connected). What the client asked for is in
+/// `host`, which passes as it is.
+pub(crate) fn rebuild(head: &mut RequestHeader, peer: IpAddr, scheme: &'static str, trust: bool) {
     let peer = peer.to_canonical();
     let mut chain = Vec::with_capacity(40);
     if trust {
@@ -71,11 +66,12 @@ pub(crate) fn rebuild(
     if !trust || !head.headers.contains_key(&PROTO) {
         let _ = head.insert_header(PROTO, HeaderValue::from_static(scheme));
     }
-    if !authority.is_empty()
-        && (!trust || !head.headers.contains_key(&HOST))
-        && let Ok(value) = HeaderValue::from_str(authority)
-    {
-        let _ = head.insert_header(HOST, value);
+}
+
+/// Keeps what the client asked for when a plugin asks the upstream for something else.
+pub(crate) fn keep_host(head: &mut RequestHeader, asked: &HeaderValue) {
+    if !head.headers.contains_key(&HOST) {
+        let _ = head.insert_header(HOST, asked.clone());
     }
 }
 

@@ -8,22 +8,49 @@ use pingora::http::{RequestHeader, ResponseHeader};
 
 use crate::plugin::exchange::Heads;
 
+use super::forwarded;
+
 /// The heads of one request while a chain has them; placeholders in between.
 pub(crate) struct SessionHeads {
-    pub(crate) request: RequestHeader,
-    pub(crate) response: Option<Box<ResponseHeader>>,
+    request: RequestHeader,
+    response: ResponseHeader,
+    /// Whether `response` is one, or a placeholder.
+    has_response: bool,
 }
 
 impl SessionHeads {
-    /// Holds nothing yet. `None` only if Pingora refuses `GET /`.
+    /// Holds nothing yet. `None` only if Pingora refuses `GET /` and status 200.
     pub(crate) fn empty() -> Option<Self> {
         let request = RequestHeader::build_no_case(Method::GET, b"/", None).ok()?;
-        Some(Self { request, response: None })
+        let response = ResponseHeader::build_no_case(StatusCode::OK, None).ok()?;
+        Some(Self { request, response, has_response: false })
     }
 
     /// Moves the request's head in or out.
     pub(crate) fn swap_request(&mut self, head: &mut RequestHeader) {
         std::mem::swap(&mut self.request, head);
+    }
+
+    /// Moves the response's head in.
+    pub(crate) fn lend_response(&mut self, head: &mut ResponseHeader) {
+        std::mem::swap(&mut self.response, head);
+        self.has_response = true;
+    }
+
+    /// Moves it, or what took its place, out.
+    pub(crate) fn take_back_response(&mut self, head: &mut ResponseHeader) {
+        std::mem::swap(&mut self.response, head);
+        self.has_response = false;
+    }
+
+    /// Shows what was sent.
+    pub(crate) fn show_response(&mut self, head: ResponseHeader) {
+        self.response = head;
+        self.has_response = true;
+    }
+
+    fn response_mut(&mut self) -> Option<&mut ResponseHeader> {
+        self.has_response.then_some(&mut self.response)
     }
 }
 
@@ -33,6 +60,9 @@ impl Heads for SessionHeads {
     }
 
     fn set_authority(&mut self, authority: HeaderValue) {
+        if let Some(asked) = self.request.headers.get(header::HOST).cloned() {
+            forwarded::keep_host(&mut self.request, &asked);
+        }
         replace_authority(&mut self.request, &authority);
         let _ = self.request.insert_header(header::HOST, authority);
     }
@@ -59,36 +89,36 @@ impl Heads for SessionHeads {
     }
 
     fn response(&self) -> Option<&http::response::Parts> {
-        self.response.as_deref().map(|head| &**head)
+        self.has_response.then_some(&self.response)
     }
 
     fn set_status(&mut self, status: StatusCode) {
-        if let Some(head) = &mut self.response {
+        if let Some(head) = self.response_mut() {
             let _ = head.set_status(status);
         }
     }
 
     fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue) {
-        if let Some(head) = &mut self.response {
+        if let Some(head) = self.response_mut() {
             let _ = head.insert_header(name, value);
         }
     }
 
     fn append_response_header(&mut self, name: HeaderName, value: HeaderValue) {
-        if let Some(head) = &mut self.response {
+        if let Some(head) = self.response_mut() {
             let _ = head.append_header(name, value);
         }
     }
 
     fn remove_response_header(&mut self, name: &HeaderName) {
-        if let Some(head) = &mut self.response {
+        if let Some(head) = self.response_mut() {
             head.remove_header(name);
         }
     }
 
     fn replace_response(&mut self, status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) {
         if let Ok(head) = super::local_response::head(status, &headers) {
-            self.response = Some(Box::new(head));
+            self.show_response(head);
         }
     }
 }

@@ -5,6 +5,8 @@
 use http::{HeaderName, Version, header};
 use pingora::http::{RequestHeader, ResponseHeader};
 
+use super::survey::Survey;
+
 /// Always removed, whatever `Connection` says. `transfer-encoding` is framing: Pingora reads and writes it.
 const FIELDS: [HeaderName; 4] = [
     HeaderName::from_static("keep-alive"),
@@ -25,17 +27,26 @@ pub(crate) enum BadConnection {
     Protected,
 }
 
-/// Takes hop-by-hop fields out of a request. An upgrade request keeps `connection: upgrade` and `upgrade`.
+/// Takes hop-by-hop fields out of a request, as far as `found` says that there are any. An upgrade request keeps `connection: upgrade` and `upgrade`.
 ///
 /// # Errors
 /// A nominated field is one that proxies rely on, or there are too many.
-pub(crate) fn strip_request(head: &mut RequestHeader) -> Result<(), BadConnection> {
-    let upgrade = is_upgrade(head);
-    if head.headers.contains_key(header::CONNECTION) {
+pub(crate) fn strip_request(head: &mut RequestHeader, found: Survey) -> Result<(), BadConnection> {
+    let upgrade = found.upgrade && is_upgrade(head);
+    if found.connection {
         for name in nominated(&head.headers)? {
             head.remove_header(&name);
         }
         head.remove_header(&header::CONNECTION);
+    }
+    if found.upgrade && !upgrade {
+        head.remove_header(&header::UPGRADE);
+    }
+    if upgrade {
+        let _ = head.insert_header(header::CONNECTION, "upgrade");
+    }
+    if !found.hop_by_hop {
+        return Ok(());
     }
     // `te: trailers` is the one value that means something to an HTTP/2 peer (gRPC).
     let trailers = head.headers.get(header::TE).is_some_and(|te| te == "trailers");
@@ -43,11 +54,6 @@ pub(crate) fn strip_request(head: &mut RequestHeader) -> Result<(), BadConnectio
         if !(trailers && *name == header::TE) && head.headers.contains_key(name) {
             head.remove_header(name);
         }
-    }
-    if upgrade {
-        let _ = head.insert_header(header::CONNECTION, "upgrade");
-    } else if head.headers.contains_key(header::UPGRADE) {
-        head.remove_header(&header::UPGRADE);
     }
     Ok(())
 }
@@ -143,7 +149,8 @@ mod tests {
     fn requests_keep_end_to_end_fields_only() {
         let check = |lines: &[(&'static str, &'static str)], expected: Result<&[&str], BadConnection>| {
             let mut head = request(lines);
-            let left = strip_request(&mut head).map(|()| {
+            let found = Survey::of(&head.headers, &[]);
+            let left = strip_request(&mut head, found).map(|()| {
                 let mut names: Vec<_> = head.headers.keys().map(|name| name.as_str().to_owned()).collect();
                 names.sort();
                 names

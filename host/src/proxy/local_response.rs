@@ -64,7 +64,7 @@ pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginR
         return Ok(());
     }
     let mut body = response.body.clone();
-    let mut head = Box::new(head(response.status, &response.headers)?);
+    let mut head = head(response.status, &response.headers)?;
     if ctx.chain().is_some_and(|chain| chain.has(Phase::Response)) && ctx.lend_response(session, &mut head) {
         let decision = ctx.run_response().await;
         ctx.take_back_response(session, &mut head);
@@ -84,7 +84,7 @@ pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginR
             }
         }
     }
-    write(session, head, body).await
+    write(session, Box::new(head), body).await
 }
 
 /// Writes head and body with true framing.

@@ -8,23 +8,16 @@ use pingora::http::RequestHeader;
 use crate::config::model::UnderscoreHeaders;
 
 use super::forwarded;
-
-/// What one look over the names found; most requests have none of it.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Found {
-    underscore: bool,
-    owned: bool,
-    forwarding: bool,
-}
+use super::survey::Survey;
 
 /// Takes out what may not pass. `trust`: the peer's forwarding fields are believed.
 pub(crate) fn request(
     head: &mut RequestHeader,
+    found: Survey,
     owned: &[HeaderName],
     underscores: UnderscoreHeaders,
     trust: bool,
 ) {
-    let found = look(head, owned);
     if found.forwarding && !trust {
         forwarded::remove(head);
     }
@@ -48,17 +41,6 @@ pub(crate) fn request(
     if head.version == Version::HTTP_2 {
         join_cookies(head);
     }
-}
-
-fn look(head: &RequestHeader, owned: &[HeaderName]) -> Found {
-    let mut found = Found::default();
-    for name in head.headers.keys() {
-        let text = name.as_str();
-        found.underscore |= text.contains('_');
-        found.forwarding |= forwarded::is_forwarding(text);
-        found.owned |= owned.contains(name);
-    }
-    found
 }
 
 /// Whether an application that folds `_` and `-` reads the two names as one.
@@ -95,7 +77,9 @@ mod tests {
         for (name, value) in lines {
             head.append_header(*name, *value).unwrap();
         }
-        request(&mut head, &[HeaderName::from_static("x-user")], underscores, trust);
+        let owned = [HeaderName::from_static("x-user")];
+        let found = Survey::of(&head.headers, &owned);
+        request(&mut head, found, &owned, underscores, trust);
         let mut names: Vec<_> = head.headers.keys().map(|name| name.as_str().to_owned()).collect();
         names.sort();
         names
@@ -124,8 +108,8 @@ mod tests {
         }
         let mut h2 = head.clone();
         h2.set_version(Version::HTTP_2);
-        request(&mut head, &[], UnderscoreHeaders::Drop, false);
-        request(&mut h2, &[], UnderscoreHeaders::Drop, false);
+        request(&mut head, Survey::default(), &[], UnderscoreHeaders::Drop, false);
+        request(&mut h2, Survey::default(), &[], UnderscoreHeaders::Drop, false);
         assert_eq!(head.headers.get_all("cookie").iter().count(), 3);
         let lines: Vec<_> = h2.headers.get_all("cookie").iter().collect();
         assert_eq!(lines, ["a=1; b=2; csrf=x%3D"]);

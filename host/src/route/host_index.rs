@@ -1,7 +1,7 @@
 //! Hosts to the paths that they have: exact names and wildcards by hash, so that the number of hosts costs
 //! nothing. Knows no predicates.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::config::model::HostPattern;
 use crate::target::is_address;

@@ -1,7 +1,7 @@
 //! Paths of one host to routes: a tree with a level for each segment, so that a look-up costs what the
 //! path is long and not what the table is. Knows no hosts and no predicates.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::config::model::PathPattern;
 use crate::ids::RouteId;

@@ -17,6 +17,7 @@ use crate::plugin::exchange::Facts;
 use crate::proxy::ctx::Ctx;
 use crate::proxy::failure::{Failed, Kind, raise};
 use crate::proxy::local_response::REQUEST_ID;
+use crate::proxy::survey::Survey;
 use crate::proxy::{forwarded, heads, hop_by_hop, request_id, sanitize};
 use crate::route;
 use crate::target;
@@ -41,9 +42,8 @@ fn prepare(session: &mut Session, ctx: &mut Ctx) -> Result<(), Failed> {
     let head = session.req_header_mut();
 
     let id = trusted_id(head, trust).unwrap_or_else(request_id::fresh);
-    let raw_target = Bytes::copy_from_slice(head.raw_path());
     let facts = ctx.facts.insert(Facts {
-        raw_target,
+        raw_target: Bytes::new(),
         authority: "".into(),
         scheme: SCHEME,
         protocol: protocol(head.version),
@@ -56,11 +56,15 @@ fn prepare(session: &mut Session, ctx: &mut Ctx) -> Result<(), Failed> {
         return Err(Failed::new(Kind::MethodNotAllowed));
     }
     let host_length = read_host(head, facts)?;
-    normalise_target(head, &facts.raw_target)?;
-    hop_by_hop::strip_request(head).map_err(bad)?;
-    sanitize::request(head, &policy.owned_headers, policy.underscore_headers, trust);
+    if let Some(target) = normalised(head)? {
+        facts.raw_target = Bytes::copy_from_slice(head.raw_path());
+        heads::replace_target(head, target);
+    }
+    let found = Survey::of(&head.headers, &policy.owned_headers);
+    hop_by_hop::strip_request(head, found).map_err(bad)?;
+    sanitize::request(head, found, &policy.owned_headers, policy.underscore_headers, trust);
 
-    forwarded::rebuild(head, peer.ip(), SCHEME, &facts.authority, trust);
+    forwarded::rebuild(head, peer.ip(), SCHEME, trust);
     if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
         let _ = head.insert_header(REQUEST_ID, value);
     }
@@ -76,6 +80,10 @@ fn prepare(session: &mut Session, ctx: &mut Ctx) -> Result<(), Failed> {
     match ctx.route.and_then(|route| generation.routes.get(route.index())) {
         Some(entry) => {
             facts.route = Arc::clone(&entry.name);
+            // Without plugins, what the head says stays what the client sent.
+            if facts.raw_target.is_empty() && !entry.chain.is_empty() {
+                facts.raw_target = Bytes::copy_from_slice(head.raw_path());
+            }
             Ok(())
         }
         None => Err(Failed::new(Kind::NoRoute)),
@@ -120,13 +128,13 @@ fn read_host(head: &RequestHeader, facts: &mut Facts) -> Result<usize, Failed> {
     Ok(read.host().len())
 }
 
-/// Brings the target into the one form that router, plugins, log and upstream see. An absolute target
-/// becomes a path: the upstream is no proxy.
-fn normalise_target(head: &mut RequestHeader, raw: &[u8]) -> Result<(), Failed> {
-    let parsed = target::parse(raw).map_err(bad)?;
+/// The target in the one form that router, plugins, log and upstream see; `None` where it has that form
+/// already. An absolute target becomes a path: the upstream is no proxy.
+fn normalised(head: &RequestHeader) -> Result<Option<PathAndQuery>, Failed> {
+    let parsed = target::parse(head.raw_path()).map_err(bad)?;
     if parsed.path == "*" {
         return if head.method == Method::OPTIONS {
-            Ok(())
+            Ok(None)
         } else {
             Err(bad("`*` is a target of OPTIONS alone"))
         };
@@ -135,14 +143,13 @@ fn normalise_target(head: &mut RequestHeader, raw: &[u8]) -> Result<(), Failed> 
         && matches!(parsed.path, Cow::Borrowed(_))
         && matches!(parsed.query, None | Some(Cow::Borrowed(_)));
     if unchanged {
-        return Ok(());
+        return Ok(None);
     }
     let text = match &parsed.query {
         Some(query) => format!("{}?{query}", parsed.path),
         None => parsed.path.into_owned(),
     };
-    heads::replace_target(head, PathAndQuery::try_from(text).map_err(bad)?);
-    Ok(())
+    PathAndQuery::try_from(text).map(Some).map_err(bad)
 }
 
 fn bad(cause: impl ToString) -> Failed {

@@ -58,6 +58,10 @@ fn write(log: &AccessLog, session: &Session, ctx: &Ctx, status: u16, duration: D
     let facts = ctx.facts.as_ref();
     let upstream = upstream(ctx);
     let exchange = ctx.exchange();
+    let target = match facts {
+        Some(facts) if !facts.raw_target.is_empty() => &facts.raw_target,
+        _ => head.raw_path(),
+    };
     let host = facts.map(|facts| facts.authority.as_bytes()).filter(|host| !host.is_empty());
     // A host that was refused is worth seeing, too.
     let host = host.or_else(|| head.headers.get(header::HOST).map(|line| line.as_bytes()));
@@ -68,12 +72,12 @@ fn write(log: &AccessLog, session: &Session, ctx: &Ctx, status: u16, duration: D
     });
     let attributes = exchange.into_iter().flat_map(|exchange| exchange.attributes.iter());
     log.write(&Record {
-        time: ctx.arrived_at,
+        time: std::time::SystemTime::now().checked_sub(duration).unwrap_or(std::time::UNIX_EPOCH),
         request_id: facts.map(|facts| &*facts.request_id),
         client: facts.map(|facts| facts.client),
         method: Some(head.method.as_str()),
         host: host.map(Escaped),
-        target: facts.map(|facts| Escaped(&facts.raw_target)),
+        target: Some(Escaped(target)),
         protocol: facts.map(|facts| facts.protocol),
         status,
         duration_us: u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),

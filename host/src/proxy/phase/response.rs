@@ -24,16 +24,13 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
     if interim || !ctx.chain().is_some_and(|chain| chain.has(Phase::Response)) {
         return Ok(());
     }
-    let mut boxed = Box::new(ResponseHeader::build_no_case(StatusCode::OK, None)?);
-    std::mem::swap(&mut *boxed, head);
-    let before = boxed.status;
-    let carries_body = carries_body(session, &boxed);
-    if !ctx.lend_response(session, &mut boxed) {
+    let before = head.status;
+    let carries_body = carries_body(session, head);
+    if !ctx.lend_response(session, head) {
         return Err(Error::explain(ErrorType::InternalError, "the response could not be lent to plugins"));
     }
     let decision = ctx.run_response().await;
-    ctx.take_back_response(session, &mut boxed);
-    std::mem::swap(&mut *boxed, head);
+    ctx.take_back_response(session, head);
     let replacement = match decision {
         Decision::Next => {
             if head.status != before && is_bodiless(head.status) {

@@ -1,0 +1,52 @@
+//! One look over the names of a request's fields: what is there that the proxy has to deal with. Most requests
+//! have none of it, and each question asked by itself would cost a look-up.
+
+use http::{HeaderMap, HeaderName, header};
+
+use super::forwarded;
+
+/// What was found.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Survey {
+    pub(crate) connection: bool,
+    pub(crate) upgrade: bool,
+    /// Any other field of [`super::hop_by_hop`].
+    pub(crate) hop_by_hop: bool,
+    pub(crate) forwarding: bool,
+    /// A name with `_`.
+    pub(crate) underscore: bool,
+    /// A field that the proxy owns.
+    pub(crate) owned: bool,
+}
+
+impl Survey {
+    pub(crate) fn of(headers: &HeaderMap, owned: &[HeaderName]) -> Self {
+        let mut found = Self::default();
+        for name in headers.keys() {
+            match *name {
+                header::CONNECTION => found.connection = true,
+                header::UPGRADE => found.upgrade = true,
+                header::TE | header::PROXY_AUTHENTICATE => found.hop_by_hop = true,
+                // What a browser sends and is none of our business: no look at its letters.
+                header::HOST
+                | header::USER_AGENT
+                | header::ACCEPT
+                | header::ACCEPT_ENCODING
+                | header::ACCEPT_LANGUAGE
+                | header::CONTENT_TYPE
+                | header::CONTENT_LENGTH
+                | header::COOKIE
+                | header::REFERER => {}
+                _ => found.unusual(name.as_str()),
+            }
+        }
+        found.owned = !owned.is_empty() && owned.iter().any(|name| headers.contains_key(name));
+        found
+    }
+
+    fn unusual(&mut self, name: &str) {
+        self.underscore |= name.as_bytes().contains(&b'_');
+        self.forwarding |= forwarded::is_forwarding(name);
+        self.hop_by_hop |= matches!(name, "keep-alive" | "proxy-connection");
+    }
+}
