@@ -3,5 +3,6 @@
 
 pub mod access_log;
 pub mod histogram;
+pub mod lines;
 pub mod logging;
 pub mod registry;

@@ -80,8 +80,7 @@ impl ProxyHttp for EdgeProxy {
         head: &mut ResponseHeader,
         _ctx: &mut Box<Ctx>,
     ) -> Result<()> {
-        phase::upstream_response::run(head);
-        Ok(())
+        phase::upstream_response::run(head)
     }
 
     async fn response_filter(

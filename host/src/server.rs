@@ -36,6 +36,10 @@ pub use workers::Workers;
 /// Idle connections to upstreams that are kept, over all of them.
 const KEPT_CONNECTIONS: usize = 512;
 
+/// Attempts of one request at most. Each peer is tried once, so a name with many dead addresses still finds the
+/// live one; Pingora's default is 16.
+const ATTEMPTS: usize = 1024;
+
 /// Why the proxy did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotStart {
@@ -63,7 +67,8 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
         if let Some(log) = ear.get() {
             log_refused(log, reason);
         }
-    });
+    })
+    .map_err(CannotStart::Thread)?;
     let mut registry = registry::registry();
     let workers = Workers::decide(config.server.threads);
     let public: Vec<SocketAddr> = config.listeners.iter().map(|listener| listener.address).collect();
@@ -150,6 +155,7 @@ fn pingora_conf(config: &Config, workers: &Workers) -> ServerConf {
         // A connection stays on its worker, and so do the plugin instances it uses.
         work_stealing: false,
         upstream_keepalive_pool_size: KEPT_CONNECTIONS,
+        max_retries: ATTEMPTS,
         // `shutdown::Drain` ends the process; this is the end of the rope if it can't.
         grace_period_seconds: Some(config.server.grace.as_secs() + 5),
         graceful_shutdown_timeout_seconds: Some(0),

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 
 use crate::config::{self, Checked};
+use crate::observe::logging;
 use crate::server::{self, CannotStart};
 
 use super::{BAD_INPUT, check, err, mistake, mistakes};
@@ -31,7 +33,9 @@ pub(super) fn start(checked: &Checked) -> ExitCode {
     if !checked.warnings.is_empty() {
         err(&config::render(&checked.warnings, super::color()));
     }
-    match server::run(&checked.config) {
+    let ended = server::run(&checked.config);
+    logging::flush(Duration::from_secs(1));
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(CannotStart::Plugins(failures)) => {
             mistakes(&failures.iter().map(check::diagnostic).collect::<Vec<_>>())

@@ -1,10 +1,15 @@
-//! The proxy's own log, on standard error. Also the ear for what Pingora only says in its log: requests
+//! The proxy's own log, on standard error, written by a thread of its own so that nobody waits for whoever reads
+//! it. Also the ear for what Pingora only says in its log: requests
 //! that it refused before any hook ran. Knows no access log: whoever wants those gives a function.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::filter::LevelFilter;
+
+use super::lines::Lines;
 
 /// Environment variable with the filter, in the syntax of `tracing_subscriber::EnvFilter`.
 pub const FILTER_VARIABLE: &str = "EDGEWRIGHT_LOG";
@@ -20,24 +25,89 @@ const TOLD_ELSEWHERE: [&str; 2] = ["pingora_proxy", "pingora_core::connectors"];
 const REFUSED: &str = "Fail to proxy: ";
 const REFUSED_TARGET: &str = "pingora_proxy";
 
+/// The writer of the log, once it was started.
+static LINES: OnceLock<Lines> = OnceLock::new();
+
 /// Starts the log. `refused` is called with Pingora's reason for each request that it refused before
 /// `early_request_filter`, on the thread and in the task of that connection. Later calls do nothing.
-pub fn init(refused: impl Fn(&str) + Send + Sync + 'static) {
-    let filter = EnvFilter::try_from_env(FILTER_VARIABLE).unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
+///
+/// # Errors
+/// The system gives no thread for its writer.
+pub fn init(refused: impl Fn(&str) + Send + Sync + 'static) -> io::Result<()> {
+    let lines = Lines::start("log", io::stderr())?;
+    if LINES.set(lines).is_err() {
+        return Ok(());
+    }
+    let (filter, mistake) = filter();
+    // Not `init`: that would also install a bridge of its own for the `log` crate.
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_span_events(FmtSpan::NONE)
+        .with_writer(|| Line(Vec::with_capacity(256)))
+        .with_ansi(io::stderr().is_terminal())
         .with_target(false)
         .finish();
     if tracing::subscriber::set_global_default(subscriber).is_err() {
-        return;
+        return Ok(());
     }
     let bridge = Bridge { refused: Box::new(refused) };
     if log::set_boxed_logger(Box::new(bridge)).is_ok() {
         // Debug, not info: the refusals above are said at that level.
         log::set_max_level(log::LevelFilter::Debug);
+    }
+    // A panic, too, must not wait for whoever reads standard error.
+    std::panic::set_hook(Box::new(|panic| {
+        let backtrace = std::backtrace::Backtrace::capture();
+        tracing::error!("{panic}\n{backtrace}");
+        flush(Duration::from_millis(100));
+    }));
+    if let Some(mistake) = mistake {
+        tracing::warn!("`{FILTER_VARIABLE}` is not a filter and was left aside: {mistake}");
+    }
+    Ok(())
+}
+
+/// Waits until the log is written, at most `deadline` long. Before the process ends.
+pub fn flush(deadline: Duration) {
+    if let Some(lines) = LINES.get() {
+        lines.flush(deadline);
+    }
+}
+
+/// The filter that the environment asks for, or the default one with what is wrong with the environment's.
+fn filter() -> (EnvFilter, Option<String>) {
+    let default = || EnvFilter::new(DEFAULT_FILTER);
+    match std::env::var(FILTER_VARIABLE) {
+        // A bare word that is no level would be taken for the name of a module, and silence everything.
+        Ok(text) if !text.contains([',', '=', ':', '[']) && text.parse::<LevelFilter>().is_err() => {
+            (default(), Some(format!("`{text}` is none of off, error, warn, info, debug and trace")))
+        }
+        Ok(text) => match EnvFilter::try_new(&text) {
+            Ok(filter) => (filter, None),
+            Err(error) => (default(), Some(error.to_string())),
+        },
+        Err(_) => (default(), None),
+    }
+}
+
+/// One line of the log: handed to the writer when it is complete.
+struct Line(Vec<u8>);
+
+impl io::Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let (Some(lines), false) = (LINES.get(), self.0.is_empty()) {
+            lines.send(std::mem::take(&mut self.0));
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     // A plugin's.
     Plugin(exchange::Failure),
     // The proxy's own.
+    /// It is out of descriptors or ports.
+    Exhausted,
     Internal,
 }
 
@@ -44,7 +46,7 @@ impl Kind {
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::NoRoute => StatusCode::NOT_FOUND,
             Kind::ClientGone => return None,
-            Kind::NoPeer => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::NoPeer | Kind::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
             Kind::ConnectFailed | Kind::UpstreamBroken => StatusCode::BAD_GATEWAY,
             Kind::ConnectTimeout | Kind::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
             Kind::Plugin(failure) => failure.status(),
@@ -65,6 +67,7 @@ impl Kind {
             Kind::UpstreamTimeout => "upstream-timeout",
             Kind::UpstreamBroken => "upstream-broken",
             Kind::Plugin(failure) => failure.name(),
+            Kind::Exhausted => "exhausted",
             Kind::Internal => "internal",
         }
     }
@@ -91,6 +94,7 @@ impl Failed {
             (_, ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout) => Kind::ConnectTimeout,
             (ErrorSource::Downstream, ErrorType::InvalidHTTPHeader | ErrorType::H2Error) => Kind::BadRequest,
             (ErrorSource::Downstream, _) => Kind::ClientGone,
+            (_, ErrorType::BindError | ErrorType::SocketError) => Kind::Exhausted,
             (ErrorSource::Upstream, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => {
                 Kind::UpstreamTimeout
             }
@@ -101,8 +105,6 @@ impl Failed {
                 | ErrorType::ConnectError
                 | ErrorType::TLSHandshakeFailure
                 | ErrorType::InvalidCert
-                | ErrorType::BindError
-                | ErrorType::SocketError
                 | ErrorType::ConnectProxyFailure,
             ) => Kind::ConnectFailed,
             (ErrorSource::Upstream, _) => Kind::UpstreamBroken,
@@ -139,6 +141,7 @@ mod tests {
         check(ErrorType::ConnectTimedout, Upstream, Some(504));
         check(ErrorType::ReadTimedout, Upstream, Some(504));
         check(ErrorType::ConnectRefused, Upstream, Some(502));
+        check(ErrorType::SocketError, Upstream, Some(503));
         check(ErrorType::ConnectionClosed, Upstream, Some(502));
         check(ErrorType::InvalidHTTPHeader, Upstream, Some(502));
         check(ErrorType::ReadTimedout, Downstream, None);

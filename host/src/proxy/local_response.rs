@@ -60,7 +60,7 @@ pub(crate) fn make_page(head: &mut ResponseHeader, page: &PluginResponse) -> Res
 /// # Errors
 /// The client can't be written to.
 pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginResponse) -> Result<()> {
-    if session.response_written().is_some() {
+    if final_status(session).is_some() {
         return Ok(());
     }
     let mut body = response.body.clone();
@@ -85,6 +85,13 @@ pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginR
         }
     }
     write(session, Box::new(head), body).await
+}
+
+/// The status that the client was sent. An interim one (100 to 103) is not the answer yet (RFC 9110, section
+/// 15.2); 101 is.
+pub(crate) fn final_status(session: &Session) -> Option<StatusCode> {
+    let status = session.response_written()?.status;
+    (!status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS).then_some(status)
 }
 
 /// Writes head and body with true framing.

@@ -13,22 +13,27 @@ pub struct CannotListen {
     help: &'static str,
 }
 
-/// Binds every address once and lets go of it.
+/// Binds every address, all at the same time (two of them may be in each other's way), and lets go of them.
 ///
 /// # Errors
 /// Each address that can't be bound.
 pub(super) fn probe(addresses: impl IntoIterator<Item = SocketAddr>) -> Result<(), Vec<CannotListen>> {
-    let failed: Vec<CannotListen> = addresses
-        .into_iter()
-        .filter_map(|address| TcpListener::bind(address).err().map(|source| cannot(address, source)))
-        .collect();
+    let mut failed = Vec::new();
+    let mut held = Vec::new();
+    for address in addresses {
+        match TcpListener::bind(address) {
+            Ok(listener) => held.push(listener),
+            Err(source) => failed.push(cannot(address, source)),
+        }
+    }
     if failed.is_empty() { Ok(()) } else { Err(failed) }
 }
 
 fn cannot(address: SocketAddr, source: std::io::Error) -> CannotListen {
     let help = match source.kind() {
         std::io::ErrorKind::AddrInUse => {
-            "; another process has it: `ss -ltnp` shows which; stop that or choose another port"
+            "; another process, or another listener of this configuration, has it: `ss -ltnp` shows which \
+             process; stop that or choose another port"
         }
         std::io::ErrorKind::PermissionDenied => "; ports below 1024 need CAP_NET_BIND_SERVICE",
         std::io::ErrorKind::AddrNotAvailable => "; no interface of this machine has that address",
@@ -47,8 +52,10 @@ mod tests {
         let address = taken.local_addr().unwrap();
         let failed = probe([address]).unwrap_err();
         let text = failed.first().unwrap().to_string();
-        assert!(text.contains(&address.to_string()) && text.contains("another process has it"), "{text}");
+        assert!(text.contains(&address.to_string()) && text.contains("another process"), "{text}");
         drop(taken);
         assert!(probe([address]).is_ok());
+        let dual = SocketAddr::new(std::net::Ipv6Addr::UNSPECIFIED.into(), address.port());
+        assert!(probe([dual, address]).is_err(), "the second is in the way of the first");
     }
 }

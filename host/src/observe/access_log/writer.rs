@@ -1,25 +1,17 @@
-//! The writer of the access log: a bounded queue and one thread. Requests hand a line over without
-//! waiting; where the queue is full, or the sink refuses, lines are dropped and counted.
+//! The access log's sink: standard output, standard error or a file, written by a thread of its own.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
-use std::time::{Duration, Instant};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::observe::lines::Lines;
 
 use super::Record;
-
-/// Lines that wait for the writer at most. At 20 ms a round this holds 400,000 requests a second.
-const QUEUE: usize = 8192;
-
-/// How long the writer rests when there is nothing to write. It polls: a thread that blocks on the queue
-/// would cost each request of a quiet proxy the system call that wakes it.
-const REST: Duration = Duration::from_millis(20);
 
 /// Where the lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +21,7 @@ pub enum Sink {
     File(PathBuf),
 }
 
-/// The file of the access log could not be opened.
+/// The access log can't be written.
 #[derive(Debug, thiserror::Error)]
 #[error("the access log `{path}` can't be opened: {source}")]
 pub struct OpenFailed {
@@ -40,124 +32,64 @@ pub struct OpenFailed {
 
 /// The access log. Cloning shares it.
 #[derive(Clone)]
-pub struct AccessLog(Arc<Inner>);
-
-struct Inner {
-    queue: SyncSender<Vec<u8>>,
-    /// Lines that went into the queue.
-    queued: AtomicU64,
-    /// Lines of the queue that the writer is done with.
-    done: AtomicU64,
-    written: Counter,
-    dropped: Counter,
-}
+pub struct AccessLog(Lines);
 
 impl AccessLog {
-    /// Opens the sink and starts the writer's thread, which ends when the last clone is dropped.
+    /// Opens the sink and starts its thread, which ends when the last clone is dropped.
     ///
     /// # Errors
     /// The file can't be opened, or no thread can be started.
     pub fn start(sink: &Sink) -> Result<Self, OpenFailed> {
-        let target: Box<dyn Write + Send> = match sink {
-            Sink::Stdout => Box::new(io::stdout()),
-            Sink::Stderr => Box::new(io::stderr()),
-            Sink::File(path) => {
-                let opened = OpenOptions::new().create(true).append(true).open(path);
-                Box::new(opened.map_err(|source| OpenFailed { path: path.clone(), source })?)
-            }
+        let name = "access-log";
+        let (path, started) = match sink {
+            Sink::Stdout => (Path::new("stdout"), Lines::start(name, io::stdout())),
+            Sink::Stderr => (Path::new("stderr"), Lines::start(name, io::stderr())),
+            Sink::File(path) => (path.as_path(), open(path).and_then(|file| Lines::start(name, file))),
         };
-        let (queue, lines) = sync_channel(QUEUE);
-        let log = Self(Arc::new(Inner {
-            queue,
-            queued: AtomicU64::new(0),
-            done: AtomicU64::new(0),
-            written: Counter::default(),
-            dropped: Counter::default(),
-        }));
-        let weak = Arc::downgrade(&log.0);
-        std::thread::Builder::new()
-            .name("access-log".to_owned())
-            .spawn(move || write_all(&lines, target, &weak))
-            .map_err(|source| OpenFailed { path: PathBuf::from("(thread)"), source })?;
-        Ok(log)
+        started.map(Self).map_err(|source| OpenFailed { path: path.to_owned(), source })
     }
 
     /// Registers how many lines were written and dropped.
     pub fn register(&self, registry: &mut Registry) {
-        registry.register("edgewright_access_log_lines", "Access log lines written", self.0.written.clone());
+        registry.register(
+            "edgewright_access_log_lines",
+            "Access log lines written",
+            self.0.written().clone(),
+        );
         registry.register(
             "edgewright_access_log_dropped_lines",
             "Access log lines dropped: the queue was full or the sink refused them",
-            self.0.dropped.clone(),
+            self.0.dropped().clone(),
         );
+    }
+
+    /// Lines that were dropped so far.
+    pub fn dropped(&self) -> u64 {
+        self.0.dropped().get()
     }
 
     /// Hands a line to the writer. Never waits.
     pub fn write(&self, record: &Record<'_>) {
         let mut line = Vec::with_capacity(512);
         if serde_json::to_writer(&mut line, record).is_err() {
-            self.0.dropped.inc();
+            self.0.drop_one();
             return;
         }
         line.push(b'\n');
-        match self.0.queue.try_send(line) {
-            Ok(()) => {
-                self.0.queued.fetch_add(1, Ordering::Release);
-            }
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.0.dropped.inc();
-            }
-        }
+        self.0.send(line);
     }
 
-    /// Waits until what was handed over so far is written, at most `deadline` long. For the end of the
-    /// process; says whether all was written.
+    /// Waits until what was handed over so far is written, at most `deadline` long.
     pub fn flush(&self, deadline: Duration) -> bool {
-        let until = Instant::now() + deadline;
-        let due = self.0.queued.load(Ordering::Acquire);
-        while self.0.done.load(Ordering::Acquire) < due {
-            if Instant::now() >= until {
-                return false;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        true
+        self.0.flush(deadline)
     }
 }
 
-/// The writer's thread: drains the queue in batches, one `write` a batch.
-fn write_all(lines: &Receiver<Vec<u8>>, mut target: Box<dyn Write + Send>, log: &std::sync::Weak<Inner>) {
-    let mut batch: Vec<u8> = Vec::with_capacity(64 * 1024);
-    loop {
-        let mut count = 0u64;
-        let mut ended = false;
-        while batch.len() < 256 * 1024 {
-            match lines.try_recv() {
-                Ok(line) => {
-                    batch.extend_from_slice(&line);
-                    count += 1;
-                }
-                Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => {
-                    ended = true;
-                    break;
-                }
-            }
-        }
-        if count > 0 {
-            let written = target.write_all(&batch).and_then(|()| target.flush());
-            batch.clear();
-            if let Some(log) = log.upgrade() {
-                match written {
-                    Ok(()) => log.written.inc_by(count),
-                    Err(_) => log.dropped.inc_by(count),
-                };
-                log.done.fetch_add(count, Ordering::Release);
-            }
-        } else if ended {
-            return;
-        } else {
-            std::thread::sleep(REST);
-        }
-    }
+/// Opens a file to append to. A pipe without a reader is refused at once instead of being waited for; the
+/// flag that makes it so is taken back, so that the writer's thread waits for a reader that is slow.
+fn open(path: &Path) -> io::Result<File> {
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().create(true).append(true).custom_flags(nonblock).open(path)?;
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
 }

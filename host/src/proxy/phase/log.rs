@@ -11,9 +11,10 @@ use crate::observe::access_log::{AccessLog, Escaped, PluginTime, Record};
 use crate::phase::Phase;
 use crate::plugin::exchange::Entry;
 use crate::proxy::ctx::Ctx;
+use crate::proxy::local_response::final_status;
 
 pub(crate) async fn run(access_log: Option<&AccessLog>, session: &mut Session, ctx: &mut Ctx) {
-    let status = session.response_written().map_or(0, |head| head.status.as_u16());
+    let status = final_status(session).map_or(0, |status| status.as_u16());
     let duration = ctx.arrived.elapsed();
     match ctx.entry() {
         Some(entry) => entry.metrics.observe(status, duration),
