@@ -1,6 +1,7 @@
 //! The path of a request: Pingora's hooks, one file per phase. Knows no raw configuration, no control and
 //! no Wasmtime.
 
+mod admission;
 mod connection;
 mod ctx;
 mod failure;
@@ -10,6 +11,8 @@ mod hop_by_hop;
 mod in_flight;
 mod local_response;
 mod phase;
+mod preface;
+mod rehearsal;
 mod request_id;
 mod sanitize;
 mod survey;
@@ -31,6 +34,7 @@ use crate::snapshot::Generation;
 pub use connection::{Edge, log_refused};
 pub use ctx::Ctx;
 pub use in_flight::Requests;
+pub use rehearsal::{Refused, Rehearsal};
 
 /// The proxy: hands each of Pingora's hooks to its phase.
 pub struct EdgeProxy {
@@ -46,7 +50,7 @@ impl ProxyHttp for EdgeProxy {
     type CTX = Box<Ctx>;
 
     fn new_ctx(&self) -> Box<Ctx> {
-        Box::new(Ctx::new(self.generation.load_full(), self.in_flight.enter()))
+        Box::new(Ctx::new(self.generation.load_full(), self.access_log.clone(), self.in_flight.enter()))
     }
 
     /// None: Pingora's own compression module would be asked on each request and is never on.
@@ -66,21 +70,31 @@ impl ProxyHttp for EdgeProxy {
 
     async fn upstream_request_filter(
         &self,
-        _session: &mut Session,
+        session: &mut Session,
         head: &mut RequestHeader,
+        ctx: &mut Box<Ctx>,
+    ) -> Result<()> {
+        phase::upstream_request::run(session, head, ctx).await
+    }
+
+    async fn request_body_filter(
+        &self,
+        _session: &mut Session,
+        body: &mut Option<Bytes>,
+        end_of_stream: bool,
         _ctx: &mut Box<Ctx>,
     ) -> Result<()> {
-        phase::upstream_request::run(head);
+        phase::request_body::run(body, end_of_stream);
         Ok(())
     }
 
     async fn upstream_response_filter(
         &self,
-        _session: &mut Session,
+        session: &mut Session,
         head: &mut ResponseHeader,
-        _ctx: &mut Box<Ctx>,
+        ctx: &mut Box<Ctx>,
     ) -> Result<()> {
-        phase::upstream_response::run(head)
+        phase::upstream_response::run(session, head, ctx)
     }
 
     async fn response_filter(
@@ -90,17 +104,6 @@ impl ProxyHttp for EdgeProxy {
         ctx: &mut Box<Ctx>,
     ) -> Result<()> {
         phase::response::run(session, head, ctx).await
-    }
-
-    fn response_body_filter(
-        &self,
-        _session: &mut Session,
-        body: &mut Option<Bytes>,
-        _end_of_stream: bool,
-        ctx: &mut Box<Ctx>,
-    ) -> Result<Option<std::time::Duration>> {
-        phase::response_body::run(body, ctx);
-        Ok(None)
     }
 
     fn fail_to_connect(
@@ -134,6 +137,6 @@ impl ProxyHttp for EdgeProxy {
     }
 
     async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut Box<Ctx>) {
-        phase::log::run(self.access_log.as_ref(), session, ctx).await;
+        phase::log::run(session, ctx).await;
     }
 }

@@ -11,7 +11,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
-use pingora::apps::http_app::HttpServer;
 use pingora::prelude::Server;
 use pingora::proxy::HttpProxy;
 use pingora::server::RunArgs;
@@ -123,16 +122,14 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
             listeners: public.iter().map(ToString::to_string).collect(),
         };
         let admin = Admin { registry: Arc::new(registry), health: health.clone(), generation, facts };
-        let mut service = Service::new("admin".to_owned(), HttpServer::new_app(admin));
-        service.threads = Some(1);
-        service.add_tcp(&address.to_string());
-        server.add_service(service);
+        server.add_service(background_service("admin", background::AdminListener::new(address, admin)));
     }
     server.add_service(background_service(
         "drain",
-        shutdown::Drain { grace: config.server.grace, requests, access_log, health },
+        shutdown::Drain { grace: config.server.grace, requests, access_log: access_log.clone(), health },
     ));
     server.run(RunArgs { shutdown_signal: Box::new(shutdown::Signals) });
+    shutdown::flush(access_log.as_ref());
     Ok(())
 }
 
@@ -156,8 +153,8 @@ fn pingora_conf(config: &Config, workers: &Workers) -> ServerConf {
         work_stealing: false,
         upstream_keepalive_pool_size: KEPT_CONNECTIONS,
         max_retries: ATTEMPTS,
-        // `shutdown::Drain` ends the process; this is the end of the rope if it can't.
-        grace_period_seconds: Some(config.server.grace.as_secs() + 5),
+        // `shutdown::Drain` ends the process before, where nothing is in flight. In whole seconds.
+        grace_period_seconds: Some(config.server.grace.as_millis().div_ceil(1000) as u64),
         graceful_shutdown_timeout_seconds: Some(0),
         ..ServerConf::default()
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use http::HeaderName;
 use ipnet::IpNet;
 
-use crate::config::model::UnderscoreHeaders;
+use crate::config::model::{Server, UnderscoreHeaders};
 use crate::ids::UpstreamId;
 use crate::plugin::exchange::UpstreamNames;
 use crate::plugin::{Chain, Plugin};
@@ -47,8 +47,20 @@ pub struct RouteEntry {
 }
 
 /// What is believed of a request.
+#[derive(Debug, Clone)]
 pub struct Policy {
     pub trusted_proxies: Vec<IpNet>,
     pub owned_headers: Vec<HeaderName>,
     pub underscore_headers: UnderscoreHeaders,
+}
+
+impl Policy {
+    /// That of a configuration.
+    pub fn of(server: &Server) -> Self {
+        Self {
+            trusted_proxies: server.trusted_proxies.clone(),
+            owned_headers: server.owned_headers.clone(),
+            underscore_headers: server.underscore_headers,
+        }
+    }
 }

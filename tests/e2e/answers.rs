@@ -98,16 +98,20 @@ fn a_plugin_may_replace_the_response_of_the_upstream() {
             "main",
         )
         .start();
-    let mut client = proxy.connect();
     for _ in 0..3 {
-        let hidden = client.ask(&get("/x").header("X-Hide", "1"));
+        let hidden = proxy.ask(&get("/x").header("X-Hide", "1"));
         assert_eq!((hidden.status, hidden.text().as_str()), (404, "gone"));
+        assert_eq!(
+            hidden.field("connection").as_deref(),
+            Some("close"),
+            "the exchange ended early, and says so"
+        );
         assert_eq!(
             hidden.field("x-status-seen").as_deref(),
             Some("404"),
             "the rest of the chain sees the new one"
         );
-        let open = client.ask(&get("/x"));
+        let open = proxy.get("/x");
         assert_eq!((open.status, open.text().as_str()), (200, "a body that nobody gets"));
     }
 }

@@ -120,9 +120,8 @@ fn a_trap_in_the_response_phase_replaces_the_response() {
     let check = |on_failure: &str, status: u16, body: &str| {
         let origin = Origin::ok();
         let proxy = trapping("reuse", on_failure, &origin);
-        let mut client = proxy.connect();
         for _ in 0..2 {
-            let response = client.ask(&get("/x").header("X-Boom", "response"));
+            let response = proxy.ask(&get("/x").header("X-Boom", "response"));
             assert_eq!(response.status, status, "{on_failure}");
             assert!(response.text().contains(body), "{on_failure}: {}", response.text());
             assert!(!response.head.has("x-seen"), "{on_failure}");

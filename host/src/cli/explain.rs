@@ -1,17 +1,18 @@
 //! `edgewright explain`: the route, chain, upstream and peers of a request that is not sent, with reasons.
-//! Uses the router's and the normaliser's own code, so it can't tell another story than the proxy.
+//! The request is let in and routed by the proxy's own code, so that it can't tell another story.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, header};
 
 use crate::config;
 use crate::config::model::{Config, PeerAddress};
-use crate::route::{Request, RouteTable};
-use crate::target;
+use crate::proxy::Rehearsal;
+use crate::route::RouteTable;
+use crate::snapshot::Policy;
 
 use super::{mistake, mistakes, out};
 
@@ -48,25 +49,16 @@ impl Explain {
     }
 
     fn explain(&self, config: &Config) -> Result<String, String> {
-        let headers = self.header_map()?;
-        let (authority, raw) = split_url(&self.url)?;
-        let host_line = headers.get(http::header::HOST).map(|line| line.as_bytes().to_vec());
-        let authority = host_line.unwrap_or_else(|| authority.into_bytes());
-        let host = if authority.is_empty() {
-            String::new()
-        } else {
-            let refused = |error| format!("the proxy would answer 400: {error}");
-            target::authority(&authority).map_err(refused)?.host().to_owned()
-        };
-        let parsed =
-            target::parse(raw.as_bytes()).map_err(|error| format!("the proxy would answer 400: {error}"))?;
-        let request = Request {
-            host: &host,
-            path: &parsed.path,
-            query: parsed.query.as_deref(),
-            method: &self.method,
-            headers: &headers,
-        };
+        let mut headers = self.header_lines()?;
+        let (authority, target) = split_url(&self.url)?;
+        if !authority.is_empty() && !headers.iter().any(|(name, _)| *name == header::HOST) {
+            let host = HeaderValue::from_str(&authority).map_err(|_| format!("`{authority}` is no host"))?;
+            headers.push((header::HOST, host));
+        }
+        let policy = Policy::of(&config.server);
+        let rehearsal = Rehearsal::play(&policy, &self.method, target.as_bytes(), &headers)
+            .map_err(|refused| refused.to_string())?;
+        let request = rehearsal.request();
         let table = RouteTable::build(&config.routes);
         let explanation = table.explain(&request);
         if self.json {
@@ -75,8 +67,8 @@ impl Explain {
                 .map_err(|error| error.to_string());
         }
         let mut text = String::new();
-        if parsed.path != raw.split('?').next().unwrap_or_default() {
-            let _ = writeln!(text, "path, normalised: {}", parsed.path);
+        if request.path != target.split('?').next().unwrap_or_default() {
+            let _ = writeln!(text, "path, normalised: {}", request.path);
         }
         let _ = writeln!(text, "{explanation}");
         if let Some(route) = table.find(&request).and_then(|id| config.routes.get(id.index())) {
@@ -98,16 +90,15 @@ impl Explain {
         Ok(text)
     }
 
-    fn header_map(&self) -> Result<HeaderMap, String> {
-        let mut map = HeaderMap::new();
-        for line in &self.headers {
+    fn header_lines(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+        let read = |line: &String| {
             let wrong = || format!("`{line}` is no header line: write `NAME: VALUE`");
             let (name, value) = line.split_once(':').ok_or_else(wrong)?;
             let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| wrong())?;
             let value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| wrong())?;
-            map.append(name, value);
-        }
-        Ok(map)
+            Ok((name, value))
+        };
+        self.headers.iter().map(read).collect()
     }
 }
 
@@ -115,10 +106,12 @@ impl Explain {
 fn split_url(url: &str) -> Result<(String, String), String> {
     let url = url.split('#').next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else {
-        return if url.starts_with('/') {
+        return if url.starts_with('/') || url == "*" {
             Ok((String::new(), url.to_owned()))
         } else {
-            Err(format!("`{url}` is no URL: write `http://HOST/PATH`, or `/PATH` for any host"))
+            Err(format!(
+                "`{url}` is no URL: write `http://HOST/PATH`, or `/PATH` for a request without a host"
+            ))
         };
     };
     if !matches!(scheme, "http" | "https") {

@@ -16,6 +16,7 @@ use crate::observe::access_log::{AccessLog, Escaped, Record};
 
 use super::EdgeProxy;
 use super::failure::Kind;
+use super::preface;
 
 tokio::task_local! {
     /// The client of the connection whose task is running.
@@ -62,7 +63,9 @@ impl ServerApp for Edge {
             Some(socket::SocketAddr::Inet(address)) => Some(*address),
             _ => None,
         };
-        if self.speaks_http2(&stream) {
+        let (stream, http2) =
+            if self.speaks_http2(&stream) { preface::read(stream).await? } else { (stream, false) };
+        if http2 {
             CLIENT.scope(client, self.http2.process_new(stream, shutdown)).await
         } else {
             CLIENT.scope(client, self.http1.process_new(stream, shutdown)).await
@@ -95,6 +98,14 @@ impl HttpServerApp for Http2 {
     }
 }
 
+/// Pingora's reason, with no more of the request in it than its first line: fields hold secrets.
+fn without_fields(reason: &str) -> &str {
+    let Some(start) = reason.find("buf: ") else { return reason };
+    let end = reason.get(start..).and_then(|buffer| buffer.find('\\').map(|end| start + end));
+    // A first line without an end may hold anything.
+    reason.get(..end.unwrap_or(start)).unwrap_or(reason)
+}
+
 /// Writes the access log line of a request that Pingora answered with 400 by itself: it knows the reason and
 /// often the bytes, and the connection's task knows the client.
 pub fn log_refused(log: &AccessLog, reason: &str) {
@@ -118,7 +129,7 @@ pub fn log_refused(log: &AccessLog, reason: &str) {
         attempts: 0,
         decided_by: None,
         error: Some(Kind::BadRequest.word()),
-        cause: Some(Escaped(reason.as_bytes())),
+        cause: Some(Escaped(without_fields(reason).as_bytes())),
         plugins: Vec::new(),
         attributes: Vec::new(),
     });

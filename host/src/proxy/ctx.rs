@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use http::Method;
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 
 use crate::ids::{RouteId, UpstreamId};
+use crate::observe::access_log::AccessLog;
 use crate::phase::Phase;
 use crate::plugin::Chain;
-use crate::plugin::exchange::{Attributes, Decision, Entry, Exchange, Facts, Heads, Lent, PluginResponse};
+use crate::plugin::exchange::{Attributes, Decision, Entry, Exchange, Facts, Heads, Lent};
 use crate::snapshot::{Generation, RouteEntry};
 use crate::upstream::Peer;
 
@@ -37,27 +39,22 @@ pub struct Ctx {
     pub(crate) attempts: usize,
     pub(crate) decided_by: Option<Arc<str>>,
     pub(crate) failed: Option<Failed>,
-    /// A plugin's response that takes the place of the upstream's, which can't carry a body.
-    pub(crate) replacement: Option<PluginResponse>,
-    /// A plugin's body that takes the place of the upstream's.
-    pub(crate) body: BodyOverride,
-    pub(crate) _in_flight: InFlight,
-}
-
-/// Whether the upstream's body goes to the client.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) enum BodyOverride {
-    /// It does.
-    #[default]
-    None,
-    /// This goes in its place.
-    Send(Bytes),
-    /// Something went in its place already.
-    Sent,
+    /// A response that takes the place of the upstream's, its head as the chain left it.
+    pub(crate) replacement: Option<(Box<ResponseHeader>, Bytes)>,
+    /// Whether a client that waits for `100 Continue` was sent it.
+    pub(crate) continued: bool,
+    /// Interim responses of the upstream.
+    pub(crate) interim: usize,
+    access_log: Option<AccessLog>,
+    _in_flight: InFlight,
 }
 
 impl Ctx {
-    pub(crate) fn new(generation: Arc<Generation>, in_flight: InFlight) -> Self {
+    pub(crate) fn new(
+        generation: Arc<Generation>,
+        access_log: Option<AccessLog>,
+        in_flight: InFlight,
+    ) -> Self {
         Self {
             generation,
             arrived: Instant::now(),
@@ -71,9 +68,16 @@ impl Ctx {
             decided_by: None,
             failed: None,
             replacement: None,
-            body: BodyOverride::None,
+            continued: false,
+            interim: 0,
+            access_log,
             _in_flight: in_flight,
         }
+    }
+
+    /// The access log, once: whoever takes it writes the request's line.
+    pub(crate) fn take_access_log(&mut self) -> Option<AccessLog> {
+        self.access_log.take()
     }
 
     pub(crate) fn entry(&self) -> Option<&RouteEntry> {
@@ -102,7 +106,7 @@ impl Ctx {
         exchange.phase = phase;
         match session_heads(exchange) {
             Some(heads) => {
-                heads.swap_request(session.req_header_mut());
+                heads.lend_request(session.req_header_mut());
                 true
             }
             None => false,
@@ -112,8 +116,14 @@ impl Ctx {
     /// Moves it back.
     pub(crate) fn take_back_request(&mut self, session: &mut Session) {
         if let Some(heads) = self.heads() {
-            heads.swap_request(session.req_header_mut());
+            heads.take_back_request(session.req_header_mut());
         }
+    }
+
+    /// The method that the upstream is sent, where a plugin changed it.
+    pub(crate) fn chosen_method(&self) -> Option<&Method> {
+        let heads: &dyn Heads = &*self.exchange()?.heads;
+        (heads as &dyn std::any::Any).downcast_ref::<SessionHeads>()?.chosen_method()
     }
 
     fn heads(&mut self) -> Option<&mut SessionHeads> {
@@ -132,7 +142,7 @@ impl Ctx {
     /// Moves them back.
     pub(crate) fn take_back_response(&mut self, session: &mut Session, head: &mut ResponseHeader) {
         if let Some(heads) = self.heads() {
-            heads.swap_request(session.req_header_mut());
+            heads.take_back_request(session.req_header_mut());
             heads.take_back_response(head);
         }
     }
@@ -198,4 +208,13 @@ impl Ctx {
 fn session_heads(exchange: &mut Exchange) -> Option<&mut SessionHeads> {
     let heads: &mut dyn Heads = &mut *exchange.heads;
     (heads as &mut dyn std::any::Any).downcast_mut()
+}
+
+/// A request that is dropped in its middle, at the end of a shutdown's grace, still has its line in the log.
+impl Drop for Ctx {
+    fn drop(&mut self) {
+        if let Some(log) = self.take_access_log() {
+            super::phase::log::cut(&log, self);
+        }
+    }
 }

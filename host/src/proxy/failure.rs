@@ -21,9 +21,13 @@ pub(crate) enum Kind {
     // The client's.
     BadRequest,
     MethodNotAllowed,
+    ExpectationFailed,
+    HeadersTooLarge,
     NoRoute,
     /// It went away: there is nobody to answer.
     ClientGone,
+    /// The proxy ended before the request did.
+    Cut,
     // The upstream's.
     NoPeer,
     ConnectFailed,
@@ -44,8 +48,10 @@ impl Kind {
         Some(match self {
             Kind::BadRequest => StatusCode::BAD_REQUEST,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Kind::ExpectationFailed => StatusCode::EXPECTATION_FAILED,
+            Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::NoRoute => StatusCode::NOT_FOUND,
-            Kind::ClientGone => return None,
+            Kind::ClientGone | Kind::Cut => return None,
             Kind::NoPeer | Kind::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
             Kind::ConnectFailed | Kind::UpstreamBroken => StatusCode::BAD_GATEWAY,
             Kind::ConnectTimeout | Kind::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -59,8 +65,11 @@ impl Kind {
         match self {
             Kind::BadRequest => "bad-request",
             Kind::MethodNotAllowed => "method-not-allowed",
+            Kind::ExpectationFailed => "expectation-failed",
+            Kind::HeadersTooLarge => "headers-too-large",
             Kind::NoRoute => "no-route",
             Kind::ClientGone => "client-gone",
+            Kind::Cut => "cut",
             Kind::NoPeer => "no-peer",
             Kind::ConnectFailed => "connect-failed",
             Kind::ConnectTimeout => "connect-timeout",
@@ -92,8 +101,17 @@ impl Failed {
     pub(crate) fn of(error: &Error) -> Self {
         let kind = match (error.esource(), error.etype()) {
             (_, ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout) => Kind::ConnectTimeout,
-            (ErrorSource::Downstream, ErrorType::InvalidHTTPHeader | ErrorType::H2Error) => Kind::BadRequest,
-            (ErrorSource::Downstream, _) => Kind::ClientGone,
+            (
+                ErrorSource::Downstream,
+                ErrorType::ReadError
+                | ErrorType::WriteError
+                | ErrorType::ReadTimedout
+                | ErrorType::WriteTimedout
+                | ErrorType::ConnectionClosed
+                | ErrorType::H2Error,
+            ) => Kind::ClientGone,
+            // A body that is framed wrongly, for one.
+            (ErrorSource::Downstream, _) => Kind::BadRequest,
             (_, ErrorType::BindError | ErrorType::SocketError) => Kind::Exhausted,
             (ErrorSource::Upstream, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => {
                 Kind::UpstreamTimeout

@@ -16,6 +16,9 @@ pub(crate) struct SessionHeads {
     response: ResponseHeader,
     /// Whether `response` is one, or a placeholder.
     has_response: bool,
+    /// What a plugin made of the method. The session's own head keeps the client's: it decides how responses
+    /// to the client are framed.
+    method: Option<Method>,
 }
 
 impl SessionHeads {
@@ -23,12 +26,32 @@ impl SessionHeads {
     pub(crate) fn empty() -> Option<Self> {
         let request = RequestHeader::build_no_case(Method::GET, b"/", None).ok()?;
         let response = ResponseHeader::build_no_case(StatusCode::OK, None).ok()?;
-        Some(Self { request, response, has_response: false })
+        Some(Self { request, response, has_response: false, method: None })
     }
 
-    /// Moves the request's head in or out.
-    pub(crate) fn swap_request(&mut self, head: &mut RequestHeader) {
+    /// Moves the request's head in.
+    pub(crate) fn lend_request(&mut self, head: &mut RequestHeader) {
         std::mem::swap(&mut self.request, head);
+        self.exchange_methods();
+    }
+
+    /// Moves it out, with the client's method.
+    pub(crate) fn take_back_request(&mut self, head: &mut RequestHeader) {
+        self.exchange_methods();
+        std::mem::swap(&mut self.request, head);
+    }
+
+    /// The method that the upstream is sent, where it is not the client's.
+    pub(crate) fn chosen_method(&self) -> Option<&Method> {
+        self.method.as_ref()
+    }
+
+    /// Puts the plugin's method in the place of the client's, or back.
+    fn exchange_methods(&mut self) {
+        if let Some(other) = self.method.take() {
+            self.method = Some(self.request.method.clone());
+            self.request.set_method(other);
+        }
     }
 
     /// Moves the response's head in.
@@ -81,6 +104,8 @@ impl Heads for SessionHeads {
     }
 
     fn set_method(&mut self, method: Method) {
+        // The first change keeps the client's; later ones replace what a plugin chose.
+        self.method.get_or_insert_with(|| self.request.method.clone());
         self.request.set_method(method);
     }
 

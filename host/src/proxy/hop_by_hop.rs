@@ -34,8 +34,15 @@ pub(crate) enum BadConnection {
 pub(crate) fn strip_request(head: &mut RequestHeader, found: Survey) -> Result<(), BadConnection> {
     let upgrade = found.upgrade && is_upgrade(head);
     if found.connection {
-        for name in nominated(&head.headers)? {
-            head.remove_header(&name);
+        let nominated: Vec<HeaderName> = nominated(&head.headers).take(MAX_NOMINATED + 1).collect();
+        if nominated.len() > MAX_NOMINATED {
+            return Err(BadConnection::TooMany);
+        }
+        if nominated.iter().any(is_protected) {
+            return Err(BadConnection::Protected);
+        }
+        for name in &nominated {
+            head.remove_header(name);
         }
         head.remove_header(&header::CONNECTION);
     }
@@ -63,8 +70,10 @@ pub(crate) fn strip_response(head: &mut ResponseHeader) {
     let switching = head.status == http::StatusCode::SWITCHING_PROTOCOLS;
     if head.headers.contains_key(header::CONNECTION) {
         // An upstream may nominate what it likes: it is believed, but for what frames the message.
-        for name in nominated(&head.headers).unwrap_or_default() {
-            head.remove_header(&name);
+        let nominated: Vec<HeaderName> =
+            nominated(&head.headers).filter(|name| !is_protected(name)).collect();
+        for name in &nominated {
+            head.remove_header(name);
         }
         if !switching {
             head.remove_header(&header::CONNECTION);
@@ -98,23 +107,11 @@ fn tokens(headers: &http::HeaderMap) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The fields that `Connection` nominates, connection options themselves left out.
-fn nominated(headers: &http::HeaderMap) -> Result<Vec<HeaderName>, BadConnection> {
-    let mut names = Vec::new();
-    for token in tokens(headers) {
-        let option = [&b"close"[..], b"keep-alive", b"upgrade"].iter().any(|o| token.eq_ignore_ascii_case(o));
-        let Ok(name) = HeaderName::from_bytes(token) else { continue };
-        if option {
-            continue;
-        }
-        if names.len() >= MAX_NOMINATED {
-            return Err(BadConnection::TooMany);
-        }
-        if is_protected(&name) {
-            return Err(BadConnection::Protected);
-        }
-        names.push(name);
-    }
-    Ok(names)
+fn nominated(headers: &http::HeaderMap) -> impl Iterator<Item = HeaderName> {
+    const OPTIONS: [&[u8]; 3] = [b"close", b"keep-alive", b"upgrade"];
+    tokens(headers)
+        .filter(|token| !OPTIONS.iter().any(|option| token.eq_ignore_ascii_case(option)))
+        .filter_map(|token| HeaderName::from_bytes(token).ok())
 }
 
 /// Fields of the message itself, of routing and of forwarding.

@@ -94,19 +94,37 @@ pub(crate) fn final_status(session: &Session) -> Option<StatusCode> {
     (!status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS).then_some(status)
 }
 
-/// Writes head and body with true framing.
-async fn write(session: &mut Session, mut head: Box<ResponseHeader>, body: Bytes) -> Result<()> {
-    let bodiless = matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+/// Statuses whose responses never have a body (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).
+pub(crate) fn is_bodiless(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+/// Makes the framing fields of a head fit a body of that length.
+pub(crate) fn frame(head: &mut ResponseHeader, length: usize) -> Result<()> {
     head.remove_header(&header::TRANSFER_ENCODING);
-    if bodiless {
-        head.remove_header(&header::CONTENT_LENGTH);
-    } else {
-        head.insert_header(header::CONTENT_LENGTH, body.len())?;
+    match head.status {
+        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED => {
+            head.remove_header(&header::CONTENT_LENGTH);
+            Ok(())
+        }
+        StatusCode::RESET_CONTENT => head.insert_header(header::CONTENT_LENGTH, 0),
+        _ => head.insert_header(header::CONTENT_LENGTH, length),
     }
+}
+
+/// Writes head and body with true framing. Does nothing where an answer went out already.
+///
+/// # Errors
+/// The client can't be written to.
+pub(crate) async fn write(session: &mut Session, mut head: Box<ResponseHeader>, body: Bytes) -> Result<()> {
+    if final_status(session).is_some() {
+        return Ok(());
+    }
+    frame(&mut head, body.len())?;
     if session.is_process_shutting_down() {
         session.set_keepalive(None);
     }
-    let no_body = bodiless || body.is_empty() || session.req_header().method == Method::HEAD;
+    let no_body = is_bodiless(head.status) || body.is_empty() || session.req_header().method == Method::HEAD;
     session.write_response_header(head, no_body).await?;
     if !no_body {
         session.write_response_body(Some(body), true).await?;

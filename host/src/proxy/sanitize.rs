@@ -8,6 +8,7 @@ use pingora::http::RequestHeader;
 use crate::config::model::UnderscoreHeaders;
 
 use super::forwarded;
+use super::local_response::REQUEST_ID;
 use super::survey::Survey;
 
 /// Takes out what may not pass. `trust`: the peer's forwarding fields are believed.
@@ -27,6 +28,7 @@ pub(crate) fn request(
         for name in suspects {
             let folded = name.as_str().replace('_', "-");
             let protected = owned.iter().any(|own| folds_to(own.as_str(), &folded))
+                || folded == REQUEST_ID.as_str()
                 || (!trust && forwarded::is_forwarding(&folded));
             if underscores == UnderscoreHeaders::Drop || protected {
                 head.remove_header(&name);

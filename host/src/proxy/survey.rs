@@ -17,16 +17,24 @@ pub(crate) struct Survey {
     pub(crate) underscore: bool,
     /// A field that the proxy owns.
     pub(crate) owned: bool,
+    /// `content-length`, `transfer-encoding` or `expect`.
+    pub(crate) framing: bool,
+    pub(crate) lines: usize,
+    /// Of all names and values.
+    pub(crate) bytes: usize,
 }
 
 impl Survey {
     pub(crate) fn of(headers: &HeaderMap, owned: &[HeaderName]) -> Self {
         let mut found = Self::default();
-        for name in headers.keys() {
+        for (name, value) in headers {
+            found.lines += 1;
+            found.bytes += name.as_str().len() + value.len();
             match *name {
                 header::CONNECTION => found.connection = true,
                 header::UPGRADE => found.upgrade = true,
                 header::TE | header::PROXY_AUTHENTICATE => found.hop_by_hop = true,
+                header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::EXPECT => found.framing = true,
                 // What a browser sends and is none of our business: no look at its letters.
                 header::HOST
                 | header::USER_AGENT
@@ -34,7 +42,6 @@ impl Survey {
                 | header::ACCEPT_ENCODING
                 | header::ACCEPT_LANGUAGE
                 | header::CONTENT_TYPE
-                | header::CONTENT_LENGTH
                 | header::COOKIE
                 | header::REFERER => {}
                 _ => found.unusual(name.as_str()),

@@ -1,14 +1,21 @@
-//! Services beside the listeners: the resolver, and the look whether all of it is up.
+//! Services beside the listeners: the resolver, the admin address, and the look whether all of it is up.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use pingora::apps::ServerApp;
+use pingora::apps::http_app::HttpServer;
+use pingora::protocols::l4::stream::Stream;
 use pingora::server::ShutdownWatch;
 use pingora::services::ServiceReadyNotifier;
 use pingora::services::background::BackgroundService;
 
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::control::admin::Admin;
 use crate::control::health::Health;
 use crate::upstream::Resolver;
 
@@ -37,6 +44,48 @@ impl BackgroundService for Resolving {
             let _ = shutdown.wait_for(|stop| *stop).await;
         };
         tokio::join!(first, self.0.run(stopped));
+    }
+}
+
+/// Serves the admin address. Not a listening service of Pingora's, which would close with the public listeners:
+/// an operator wants to see how a proxy drains.
+pub(super) struct AdminListener {
+    address: SocketAddr,
+    app: Arc<HttpServer<Admin>>,
+    /// Never says stop.
+    _run: watch::Sender<bool>,
+    running: watch::Receiver<bool>,
+}
+
+impl AdminListener {
+    pub(super) fn new(address: SocketAddr, admin: Admin) -> Self {
+        let (_run, running) = watch::channel(false);
+        Self { address, app: Arc::new(HttpServer::new_app(admin)), _run, running }
+    }
+}
+
+#[async_trait]
+impl BackgroundService for AdminListener {
+    async fn start(&self, _shutdown: ShutdownWatch) {
+        let listener = match TcpListener::bind(self.address).await {
+            Ok(listener) => listener,
+            Err(error) => {
+                tracing::error!(address = %self.address, %error, "the admin address can't be listened on");
+                return;
+            }
+        };
+        loop {
+            match listener.accept().await {
+                Ok((connection, _)) => {
+                    let (app, running) = (Arc::clone(&self.app), self.running.clone());
+                    tokio::spawn(async move {
+                        app.process_new(Box::new(Stream::from(connection)), &running).await;
+                    });
+                }
+                // Out of descriptors, most likely: they come back.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
     }
 }
 

@@ -10,7 +10,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::control::health::Health;
 use crate::observe::access_log::AccessLog;
+use crate::observe::logging;
 use crate::proxy::Requests;
+
+/// How long the end of the process waits for whoever reads a log.
+const FLUSH: Duration = Duration::from_secs(1);
 
 /// Between two looks at what is in flight.
 const LOOK: Duration = Duration::from_millis(5);
@@ -40,8 +44,8 @@ async fn next_signal() -> Option<&'static str> {
     }
 }
 
-/// Ends the process as soon as nothing is in flight. Pingora itself would sleep through the whole grace
-/// period.
+/// Ends the process as soon as nothing is in flight. What is still there when the grace period ends, Pingora
+/// cuts by taking its workers down; the access log has a line of each.
 pub(super) struct Drain {
     pub(super) grace: Duration,
     pub(super) requests: Requests,
@@ -58,23 +62,32 @@ impl BackgroundService for Drain {
         let until = Instant::now() + self.grace;
         let again = next_signal();
         tokio::pin!(again);
-        // The listeners close on the same signal: a connection that was accepted just before it has one
-        // look's time to send its request.
+        // The listeners close on the same signal: a connection that was accepted just before it has some
+        // looks' time to send its request.
         let mut quiet = 0;
-        while Instant::now() < until && quiet < 4 {
+        while quiet < 4 {
+            if Instant::now() >= until && self.requests.count() > 0 {
+                tracing::warn!(
+                    requests = self.requests.count(),
+                    "requests are cut: the grace period is over"
+                );
+                return;
+            }
             quiet = if self.requests.count() == 0 { quiet + 1 } else { 0 };
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
                 _ = &mut again => break,
             }
         }
-        let left = self.requests.count();
-        if left > 0 {
-            tracing::warn!(requests = left, "requests were cut at the end of the grace period");
-        }
-        if let Some(log) = &self.access_log {
-            log.flush(Duration::from_secs(1));
-        }
+        flush(self.access_log.as_ref());
         std::process::exit(0)
     }
+}
+
+/// Has the logs written, as long as somebody takes them.
+pub(super) fn flush(access_log: Option<&AccessLog>) {
+    if let Some(log) = access_log {
+        log.flush(FLUSH);
+    }
+    logging::flush(FLUSH);
 }

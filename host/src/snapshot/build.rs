@@ -110,11 +110,7 @@ impl Builder {
             plugins: plugins.into_iter().flatten().collect(),
             upstream_names: Arc::new(Names(Arc::clone(&upstreams))),
             upstreams,
-            policy: Policy {
-                trusted_proxies: config.server.trusted_proxies.clone(),
-                owned_headers: config.server.owned_headers.clone(),
-                underscore_headers: config.server.underscore_headers,
-            },
+            policy: Policy::of(&config.server),
             log_attributes: config.access_log.as_ref().map(|log| log.attributes.clone()).unwrap_or_default(),
             unrouted: self.families.of(""),
         })

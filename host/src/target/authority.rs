@@ -28,6 +28,11 @@ impl Authority<'_> {
         &self.text
     }
 
+    /// That of a request which names none.
+    pub fn none() -> Self {
+        Authority { text: Cow::Borrowed(""), host_length: 0, port: None }
+    }
+
     /// The same, borrowed from nothing.
     pub fn into_owned(self) -> Authority<'static> {
         Authority { text: Cow::Owned(self.text.into_owned()), host_length: self.host_length, port: self.port }
@@ -74,6 +79,11 @@ pub fn authority(raw: &[u8]) -> Result<Authority<'_>, BadHost> {
     if host.len() > MAX_HOST {
         return Err(BadHost::TooLong);
     }
+    if let Some(canonical) = canonical_ipv6(host) {
+        let host_length = canonical.len();
+        let text = if port.is_some() { format!("{canonical}:{port_text}") } else { canonical };
+        return Ok(Authority { text: Cow::Owned(text), host_length, port });
+    }
     let kept = host.strip_suffix('.').unwrap_or(host);
     let host_length = kept.len();
     // With no port, the text ends with the host; with one, it goes on as asked unless a dot came between.
@@ -88,6 +98,13 @@ pub fn authority(raw: &[u8]) -> Result<Authority<'_>, BadHost> {
         None => Cow::Owned(format!("{}:{port_text}", kept.to_ascii_lowercase())),
     };
     Ok(Authority { text, host_length, port })
+}
+
+/// The one spelling of an IPv6 address in brackets (RFC 5952), where `host` is one in another spelling.
+fn canonical_ipv6(host: &str) -> Option<String> {
+    let inside = host.strip_prefix('[')?.strip_suffix(']')?;
+    let canonical = format!("[{}]", inside.parse::<Ipv6Addr>().ok()?);
+    (canonical != host).then_some(canonical)
 }
 
 /// Splits off the port, without its colon, and checks that the host is a name (or an IPv4 address, which

@@ -26,7 +26,11 @@ pub(crate) fn while_proxying(
     mut error: Box<Error>,
     client_reused: bool,
 ) -> Box<Error> {
-    if session.req_header().method.is_idempotent() && !session.as_ref().retry_buffer_truncated() {
+    let method = ctx.chosen_method().unwrap_or(&session.req_header().method);
+    if method.is_idempotent()
+        && session.req_header().method.is_idempotent()
+        && !session.as_ref().retry_buffer_truncated()
+    {
         error.retry.decide_reuse(client_reused);
     } else {
         error.set_retry(false);
@@ -40,31 +44,23 @@ pub(crate) fn while_proxying(
 
 /// Sends the error page, or the response that a plugin put in the upstream's place.
 pub(crate) async fn to_proxy(session: &mut Session, ctx: &mut Ctx, error: &Error) -> FailToProxy {
-    let replacement = ctx.replacement.take();
-    let failed = match (&replacement, &ctx.failed) {
-        (Some(_), _) => None,
-        (None, Some(failed)) => Some(failed.clone()),
-        (None, None) => Some(Failed::of(error)),
-    };
-    let (response, reuse) = match (replacement, &failed) {
-        (Some(response), _) => (Some(response), false),
-        (None, Some(failed)) => {
-            let page = failed.kind.status().map(|status| local_response::page(status, ctx.request_id()));
-            (page, !failed.kind.closes())
-        }
-        (None, None) => (None, false),
-    };
-    if failed.is_some() {
-        ctx.failed = failed;
+    if let Some((head, body)) = ctx.replacement.take() {
+        // The chain had it already. Pingora gives the connection up after an error.
+        session.set_keepalive(None);
+        let error_code = head.status.as_u16();
+        // A client that can't be written to is gone; the log phase says so by the status.
+        let _ = local_response::write(session, head, body).await;
+        return FailToProxy { error_code, can_reuse_downstream: false };
     }
-    let Some(response) = response else {
+    let kind = ctx.failed.get_or_insert_with(|| Failed::of(error)).kind;
+    let Some(status) = kind.status() else {
         return FailToProxy { error_code: 0, can_reuse_downstream: false };
     };
+    let reuse = !kind.closes();
     if !reuse {
         session.set_keepalive(None);
     }
-    let code = response.status.as_u16();
-    // A client that can't be written to is gone; the log phase says so by the status.
-    let sent = local_response::send(session, ctx, response).await.is_ok();
-    FailToProxy { error_code: code, can_reuse_downstream: reuse && sent }
+    let page = local_response::page(status, ctx.request_id());
+    let sent = local_response::send(session, ctx, page).await.is_ok();
+    FailToProxy { error_code: status.as_u16(), can_reuse_downstream: reuse && sent }
 }

@@ -1,12 +1,29 @@
-//! `upstream_request_filter`: the last look at what an attempt sends.
+//! `upstream_request_filter`: the last look at what an attempt sends. Pingora has made the head fit the peer's
+//! protocol by now.
 
-use http::header;
+use http::{Version, header};
+use pingora::Result;
 use pingora::http::RequestHeader;
+use pingora::proxy::Session;
 
-/// Pingora has made the head fit the peer's protocol by now. `expect` was answered here (Pingora sends the
-/// `100 Continue` itself), so the upstream is not asked again.
-pub(crate) fn run(head: &mut RequestHeader) {
-    if head.headers.contains_key(header::EXPECT) {
-        head.remove_header(&header::EXPECT);
+use crate::proxy::ctx::Ctx;
+
+pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
+    if let Some(method) = ctx.chosen_method() {
+        head.set_method(method.clone());
     }
+    if !head.headers.contains_key(header::HOST) && head.uri.authority().is_none() {
+        // HTTP/1.0 may go without; what is sent on is HTTP/1.1, which may not (RFC 9112, section 3.2).
+        let peer = ctx.tried.last().map(ToString::to_string).unwrap_or_default();
+        head.insert_header(header::HOST, peer)?;
+    }
+    if head.headers.contains_key(header::EXPECT) {
+        // The expectation is the proxy's to meet: it has decided to take the body (RFC 9110, section 10.1.1).
+        head.remove_header(&header::EXPECT);
+        if !ctx.continued && session.req_header().version == Version::HTTP_11 {
+            ctx.continued = true;
+            session.write_continue_response().await?;
+        }
+    }
+    Ok(())
 }

@@ -1,18 +1,59 @@
 //! `upstream_response_filter`: what an upstream says of its own connection stops here, and so does what is no
 //! HTTP.
 
+use http::{HeaderValue, StatusCode, header};
 use pingora::http::ResponseHeader;
+use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
+use crate::proxy::ctx::Ctx;
 use crate::proxy::hop_by_hop;
 
+/// Interim responses (100 to 103) of one request at most.
+const MAX_INTERIM: usize = 10;
+
 /// # Errors
-/// The status is not one (RFC 9110, section 15): 502.
-pub(crate) fn run(head: &mut ResponseHeader) -> Result<()> {
-    if head.status.as_u16() > 599 {
-        let status = head.status;
-        return Err(Error::explain(ErrorType::InvalidHTTPHeader, format!("status {status}")).into_up());
+/// The response is none (502): its status is out of range (RFC 9110, section 15), it switches protocols
+/// without being asked to (section 7.8), or it has no end of interim responses.
+pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
+    let status = head.status;
+    if status.as_u16() > 599 {
+        return refuse(&format!("status {status}"));
+    }
+    if status == StatusCode::SWITCHING_PROTOCOLS && !session.is_upgrade_req() {
+        return refuse("a switch of protocols that nobody asked for");
+    }
+    if status.is_informational() {
+        ctx.interim += 1;
+        if ctx.interim > MAX_INTERIM {
+            return refuse("too many interim responses");
+        }
     }
     hop_by_hop::strip_response(head);
+    if status.is_informational() || status == StatusCode::NO_CONTENT {
+        // These have no body, whatever they say (RFC 9110, section 8.6; RFC 9112, section 6.1).
+        head.remove_header(&header::CONTENT_LENGTH);
+        head.remove_header(&header::TRANSFER_ENCODING);
+    }
+    one_length(head);
     Ok(())
+}
+
+/// Pingora takes several lengths that are the same; the client is told one.
+fn one_length(head: &mut ResponseHeader) {
+    let mut lines = head.headers.get_all(header::CONTENT_LENGTH).iter();
+    let Some(first) = lines.next() else { return };
+    let text = first.as_bytes();
+    let plain = text.iter().all(u8::is_ascii_digit) && (text.len() == 1 || text.first() != Some(&b'0'));
+    if plain && lines.next().is_none() {
+        return;
+    }
+    let number = text.split(|byte| *byte == b',').next().and_then(|digits| std::str::from_utf8(digits).ok());
+    if let Some(length) = number.and_then(|digits| digits.trim().parse::<u64>().ok()) {
+        let _ = head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+}
+
+fn refuse(what: &str) -> Result<()> {
+    Err(Error::explain(ErrorType::InvalidHTTPHeader, what.to_owned()).into_up())
 }

@@ -1,0 +1,169 @@
+//! What a request must be to be let in, and the form it is brought into before anything decides about it:
+//! refuses what is malformed, normalises the target, takes out what is not the client's to send, adds what the
+//! upstream is to know. `explain` runs the same code, so that it tells the proxy's own story.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Method, Version, header};
+use pingora::http::RequestHeader;
+
+use crate::plugin::exchange::Facts;
+use crate::snapshot::Policy;
+use crate::target;
+
+use super::failure::{Failed, Kind};
+use super::local_response::REQUEST_ID;
+use super::survey::Survey;
+use super::{forwarded, heads, hop_by_hop, request_id, sanitize};
+
+/// Cleartext listeners only, so far.
+const SCHEME: &str = "http";
+
+/// Lines of a request's head, and bytes of all names and values: what plugins may write, too, has to fit into
+/// the limits of the contract (128 lines, 64 KiB).
+const MAX_LINES: usize = 100;
+const MAX_BYTES: usize = 48 * 1024;
+
+/// What is known of a request before anything in it is believed.
+pub(crate) fn facts(head: &RequestHeader, peer: SocketAddr, policy: &Policy) -> Facts {
+    let trust = forwarded::is_trusted(peer.ip(), &policy.trusted_proxies);
+    Facts {
+        raw_target: Bytes::new(),
+        authority: "".into(),
+        scheme: SCHEME,
+        protocol: protocol(head.version),
+        client: forwarded::client(head, peer, &policy.trusted_proxies),
+        route: "".into(),
+        request_id: given_id(head, trust).unwrap_or_else(request_id::fresh),
+    }
+}
+
+/// Lets a request in. Returns how much of `facts.authority` is the host that routes match.
+///
+/// # Errors
+/// The request is refused.
+pub(crate) fn admit(
+    head: &mut RequestHeader,
+    peer: SocketAddr,
+    policy: &Policy,
+    facts: &mut Facts,
+) -> Result<usize, Failed> {
+    let trust = forwarded::is_trusted(peer.ip(), &policy.trusted_proxies);
+    if matches!(head.method, Method::TRACE | Method::CONNECT) {
+        return Err(Failed::new(Kind::MethodNotAllowed));
+    }
+    let found = Survey::of(&head.headers, &policy.owned_headers);
+    if found.lines > MAX_LINES || found.bytes > MAX_BYTES {
+        return Err(Failed::new(Kind::HeadersTooLarge));
+    }
+    if found.framing {
+        check_framing(head)?;
+    }
+    let (host_length, target) = read_target(head, facts)?;
+    if let Some(target) = target {
+        facts.raw_target = Bytes::copy_from_slice(head.raw_path());
+        heads::replace_target(head, target);
+    }
+    hop_by_hop::strip_request(head, found).map_err(bad)?;
+    sanitize::request(head, found, &policy.owned_headers, policy.underscore_headers, trust);
+    forwarded::rebuild(head, peer.ip(), SCHEME, trust);
+    if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
+        let _ = head.insert_header(REQUEST_ID, value);
+    }
+    Ok(host_length)
+}
+
+fn given_id(head: &RequestHeader, trust: bool) -> Option<Arc<str>> {
+    if !trust {
+        return None;
+    }
+    request_id::given(head.headers.get(REQUEST_ID)?.as_bytes())
+}
+
+fn protocol(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_2 => "HTTP/2",
+        Version::HTTP_11 => "HTTP/1.1",
+        _ => "HTTP/1.0",
+    }
+}
+
+/// One canonical length, one plain coding, and no expectation but the one that HTTP has: what two parties
+/// could frame in two ways is refused (RFC 9110, sections 8.6 and 10.1.1; RFC 9112, section 6.1).
+fn check_framing(head: &RequestHeader) -> Result<(), Failed> {
+    let mut lengths = head.headers.get_all(header::CONTENT_LENGTH).iter();
+    if let Some(length) = lengths.next() {
+        let digits = length.as_bytes();
+        let canonical =
+            digits.iter().all(u8::is_ascii_digit) && (digits.len() == 1 || digits.first() != Some(&b'0'));
+        if digits.is_empty() || !canonical || lengths.next().is_some() {
+            return Err(bad("`content-length` is not one plain number"));
+        }
+    }
+    let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
+    if let Some(coding) = codings.next()
+        && (!coding.as_bytes().eq_ignore_ascii_case(b"chunked") || codings.next().is_some())
+    {
+        return Err(bad("`transfer-encoding` is not just `chunked`"));
+    }
+    match head.headers.get(header::EXPECT) {
+        Some(expected) if !expected.as_bytes().eq_ignore_ascii_case(b"100-continue") => {
+            Err(Failed::new(Kind::ExpectationFailed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Host and target: the authority of an absolute target wins over `Host` (RFC 9112, section 3.2.2), which only
+/// HTTP/1.0 may go without. That there are not several, and that the two agree, Pingora has seen to. The
+/// target is `None` where it has the one form already that router, plugins, log and upstream see; an absolute
+/// one becomes a path, as the upstream is no proxy.
+fn read_target(head: &RequestHeader, facts: &mut Facts) -> Result<(usize, Option<PathAndQuery>), Failed> {
+    let parsed = target::parse(head.raw_path()).map_err(bad)?;
+    let host_length = match &parsed.authority {
+        Some(authority) => known_host(authority, facts),
+        None => known_host(&read_host(head)?, facts),
+    };
+    if parsed.path == "*" {
+        return if head.method == Method::OPTIONS {
+            Ok((host_length, None))
+        } else {
+            Err(bad("`*` is a target of OPTIONS alone"))
+        };
+    }
+    let unchanged = parsed.authority.is_none()
+        && matches!(parsed.path, Cow::Borrowed(_))
+        && matches!(parsed.query, None | Some(Cow::Borrowed(_)));
+    if unchanged {
+        return Ok((host_length, None));
+    }
+    let text = match &parsed.query {
+        Some(query) => format!("{}?{query}", parsed.path),
+        None => parsed.path.into_owned(),
+    };
+    Ok((host_length, Some(PathAndQuery::try_from(text).map_err(bad)?)))
+}
+
+/// The `Host` line, or the authority of HTTP/2.
+fn read_host(head: &RequestHeader) -> Result<target::Authority<'_>, Failed> {
+    let raw = match (head.headers.get(header::HOST), head.uri.authority()) {
+        (Some(line), _) => line.as_bytes(),
+        (None, Some(authority)) => authority.as_str().as_bytes(),
+        (None, None) if head.version == Version::HTTP_10 => return Ok(target::Authority::none()),
+        (None, None) => return Err(bad("no `host`")),
+    };
+    target::authority(raw).map_err(bad)
+}
+
+fn known_host(authority: &target::Authority<'_>, facts: &mut Facts) -> usize {
+    facts.authority = authority.as_str().into();
+    authority.host().len()
+}
+
+fn bad(cause: impl ToString) -> Failed {
+    Failed::because(Kind::BadRequest, cause)
+}

@@ -1,0 +1,76 @@
+//! A request that is not sent: let in, or refused, by the code of [`super::admission`]. For `explain`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use http::{HeaderName, HeaderValue, Method, Version, header};
+use pingora::http::RequestHeader;
+
+use crate::route;
+use crate::snapshot::Policy;
+
+use super::admission;
+
+/// A request as the router would get it.
+pub struct Rehearsal {
+    head: RequestHeader,
+    host: String,
+}
+
+/// What the client would be answered instead.
+#[derive(Debug, thiserror::Error)]
+#[error("the proxy would answer {status}{}", cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default())]
+pub struct Refused {
+    pub status: u16,
+    pub cause: Option<String>,
+}
+
+impl Refused {
+    fn bad(cause: &str) -> Self {
+        Self { status: 400, cause: Some(cause.to_owned()) }
+    }
+}
+
+impl Rehearsal {
+    /// Plays a request from a client on the loopback interface. Without a host, it is one of HTTP/1.0, which
+    /// alone may go without.
+    ///
+    /// # Errors
+    /// The proxy would refuse it.
+    pub fn play(
+        policy: &Policy,
+        method: &Method,
+        target: &[u8],
+        headers: &[(HeaderName, HeaderValue)],
+    ) -> Result<Self, Refused> {
+        let mut head = RequestHeader::build(method.clone(), target, Some(headers.len()))
+            .map_err(|_| Refused::bad("the request target can't be read"))?;
+        for (name, value) in headers {
+            let _ = head.append_header(name.clone(), value.clone());
+        }
+        let hosts = head.headers.get_all(header::HOST).iter().count();
+        if hosts > 1 {
+            return Err(Refused::bad("several `host` lines"));
+        }
+        head.set_version(if hosts == 0 { Version::HTTP_10 } else { Version::HTTP_11 });
+        let peer = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
+        let mut facts = admission::facts(&head, peer, policy);
+        let host_length =
+            admission::admit(&mut head, peer, policy, &mut facts).map_err(|failed| Refused {
+                status: failed.kind.status().map_or(400, |status| status.as_u16()),
+                cause: failed.cause,
+            })?;
+        let host = facts.authority.get(..host_length).unwrap_or_default().to_owned();
+        Ok(Self { head, host })
+    }
+
+    /// What the router is asked.
+    pub fn request(&self) -> route::Request<'_> {
+        route::Request {
+            host: &self.host,
+            path: self.head.uri.path(),
+            query: self.head.uri.query(),
+            method: &self.head.method,
+            headers: &self.head.headers,
+        }
+    }
+}
