@@ -13,6 +13,7 @@ mod load;
 mod proxy_flags;
 mod render;
 
+mod file_kind;
 mod source;
 mod syntax;
 
@@ -22,6 +23,8 @@ mod root;
 mod scope;
 
 mod address;
+mod overlap;
+
 mod check;
 mod defaults;
 mod json;

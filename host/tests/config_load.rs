@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
+use edgewright::config::diagnostic::Diagnostic;
 use edgewright::config::model::{
     Config, HostPattern, Isolation, LogSink, OnFailure, PathPattern, PeerHost, UnderscoreHeaders,
     ValuePattern,
@@ -129,9 +130,9 @@ fn the_key_of_a_route_wins_over_the_manifests() {
 fn upstreams_and_plugins_are_numbered_in_the_order_of_the_file() {
     let text = r#"
 [[listeners]]
-address = "127.0.0.1:0"
+address = "127.0.0.1:8080"
 [[listeners]]
-address = "127.0.0.1:0"
+address = "127.0.0.1:8081"
 [upstreams.z]
 peers = ["127.0.0.1:1"]
 [[routes]]
@@ -167,6 +168,120 @@ fn many_mistakes_of_one_table_come_to_an_end() {
     let peers = "1,".repeat(20_000);
     let (_dir, path) = directory(&SMALL.replace("\"127.0.0.1:9000\"", &peers), &[]).unwrap();
     assert_eq!(config::load(&path).unwrap_err().len(), 100);
+}
+
+/// Ten thousand of whatever a route can have wrong: nextest ends what takes longer than it may.
+#[test]
+fn ten_thousand_mistakes_are_found_and_shown() {
+    let route = |n: usize| {
+        format!("{{ name = \"r{n}\", metod = \"GET\", match = {{ path = \"/{n}\" }}, upstream = \"u{n}\" }}")
+    };
+    let names =
+        (0..10_000).map(|n| format!("[upstreams.v{n}]\npeers = [\"127.0.0.1:9000\"]\n")).collect::<String>();
+    let routes = |between: &str| (0..10_000).map(route).collect::<Vec<_>>().join(between);
+    let head = "[[listeners]]\naddress = \"127.0.0.1:8080\"\n";
+    for between in [",\n", ", "] {
+        let (_dir, path) = directory(&format!("routes = [{}]\n{head}{names}", routes(between)), &[]).unwrap();
+        let found = config::load(&path).unwrap_err();
+        assert_eq!(found.len(), 20_000);
+        let told = config::render(&found, Color::Plain);
+        assert_eq!(told.matches("error[").count(), 100);
+        assert!(told.ends_with("… and 19900 more (`check --json` tells all)\n"));
+        // A line as long as the file is cut where it is shown.
+        assert!(told.len() < 100_000, "{}", told.len());
+        let json: serde_json::Value = serde_json::to_value(&found).unwrap();
+        assert_eq!(json.as_array().unwrap().len(), 20_000);
+    }
+}
+
+/// What can't be kept with the cases of `config-ui`: pipes and links.
+#[test]
+fn pipes_and_links_are_told_and_never_waited_for() {
+    let with = |line: &str| {
+        SMALL.replace("upstream = \"api\"", &format!("plugins = [\"x\"]\nupstream = \"api\"\n{line}"))
+    };
+    let check = |text: &str, make: &dyn Fn(&Path), expected: &[&str]| {
+        let (dir, path) = directory(text, &[]).unwrap();
+        make(dir.path());
+        let found = config::load(&path).map_or_else(|found| found, |checked| checked.warnings);
+        let told = config::render(&found, Color::Plain);
+        for part in expected {
+            assert!(told.contains(part), "{told}");
+        }
+        assert_eq!(expected.is_empty(), told.is_empty(), "{told}");
+    };
+    let pipe = |path: PathBuf| {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
+    };
+    check(
+        "",
+        &|dir| {
+            fs::remove_file(dir.join("edgewright.toml")).unwrap();
+            pipe(dir.join("edgewright.toml"));
+        },
+        &["E0101", "is a named pipe"],
+    );
+    check(
+        &with(""),
+        &|dir| pipe(dir.join("plugins/x.wasm")),
+        &["unknown plugin `x`", "x.wasm` is a named pipe"],
+    );
+    check(&with(""), &|dir| fs::create_dir(dir.join("plugins/x.wasm")).unwrap(), &["x.wasm` is a directory"]);
+    check(
+        &with(""),
+        &|dir| {
+            std::os::unix::fs::symlink("gone.wasm", dir.join("plugins/x.wasm")).unwrap();
+            fs::write(dir.join("plugins/x.toml"), "").unwrap();
+        },
+        &[
+            "x.wasm` is a link to `gone.wasm`, which is not there",
+            "W0606",
+            "help: `x.wasm` beside it is a link",
+        ],
+    );
+    check(
+        &with(""),
+        &|dir| {
+            fs::write(dir.join("plugins/x.wasm"), "").unwrap();
+            pipe(dir.join("plugins/x.toml"));
+        },
+        &["E0101", "plugins/x.toml` is a named pipe", "--> "],
+    );
+    let log = format!("{SMALL}[access-log]\npath = \"log\"\n");
+    check(&log, &|_| {}, &[]);
+    check(&log, &|dir| pipe(dir.join("log")), &["E0702", "`log` is a named pipe"]);
+    check(
+        &log,
+        &|dir| std::os::unix::fs::symlink("gone/log", dir.join("log")).unwrap(),
+        &["E0702", "/gone`"],
+    );
+    check(&log, &|dir| std::os::unix::fs::symlink("other", dir.join("log")).unwrap(), &[]);
+    check(&log, &|dir| std::os::unix::fs::symlink("/dev/null", dir.join("log")).unwrap(), &[]);
+}
+
+#[test]
+fn checking_makes_no_access_log() {
+    let (dir, path) = directory(&format!("{SMALL}[access-log]\npath = \"log\"\n"), &[]).unwrap();
+    loaded(&path);
+    assert!(!dir.path().join("log").exists());
+    let off = format!("{SMALL}[access-log]\nenabled = false\npath = \"nowhere/log\"\n");
+    fs::write(&path, off).unwrap();
+    assert!(loaded(&path).access_log.is_none());
+}
+
+#[test]
+fn a_refused_configuration_is_placed_in_the_file_it_is_in() {
+    let text = SMALL
+        .replace("upstream =", "plugins = [\"a\", \"b\", { name = \"b\", config = { x = 2 } }]\nupstream =");
+    let (_dir, path) = directory(&text, &[("a", ""), ("b", "\nconfig = { x = 1 }")]).unwrap();
+    let config = loaded(&path);
+    let places = config.routes[0].chain.iter().map(|used| {
+        let place = used.place.as_ref().unwrap();
+        (place.file.path.file_name().unwrap().to_str().unwrap(), place.line_column())
+    });
+    let places: Vec<_> = places.collect();
+    assert_eq!(places, [("edgewright.toml", (8, 12)), ("b.toml", (2, 10)), ("edgewright.toml", (8, 22))]);
 }
 
 #[test]
@@ -249,4 +364,22 @@ fn every_wrong_flag_is_told_by_name() {
         ..ProxyFlags::default()
     };
     assert_eq!(config::for_proxy(&same).unwrap_err()[0].id(), "E0305");
+}
+
+#[test]
+fn a_proxy_to_itself_is_refused() {
+    let check = |to: &str, from: Option<&str>, admin: Option<&str>, expected: &[&str]| {
+        let (from, admin) = (from.map(str::to_owned), admin.map(str::to_owned));
+        let flags = ProxyFlags { to: to.into(), from, admin, ..ProxyFlags::default() };
+        let found = config::for_proxy(&flags).err().unwrap_or_default();
+        let ids: Vec<String> = found.iter().map(Diagnostic::id).collect();
+        assert_eq!(ids, expected, "{flags:?}");
+    };
+    check("127.0.0.1:9000", None, None, &[]);
+    check("127.0.0.1:8080", None, None, &["E0405"]);
+    check("localhost:8080", None, None, &["E0405"]);
+    check("127.0.0.1:80", Some("0.0.0.0:80"), None, &["E0405"]);
+    check("127.0.0.1:9901", None, Some("127.0.0.1:9901"), &["E0405"]);
+    check("127.0.0.1:9000", Some("127.0.0.1:0"), Some("224.0.0.1:80"), &["E0301", "E0301"]);
+    check("10.0.0.7:80", Some("0.0.0.0:80"), Some("[::]:80"), &["E0305"]);
 }

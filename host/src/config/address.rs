@@ -8,12 +8,37 @@ use super::codes;
 use super::diagnostic::Diagnostic;
 use super::model::{PeerAddress, PeerHost};
 
+/// An address to listen on: the machine's own, or all of them. `usual` is the port to suggest.
+///
+/// # Errors
+/// It is no address with a port, or none that connections come to.
+pub(crate) fn listen(text: &str, usual: u16) -> Result<SocketAddr, Diagnostic> {
+    let address = socket(text, usual)?;
+    let kind = match address.ip().to_canonical() {
+        ip if ip.is_multicast() => "a multicast address",
+        IpAddr::V4(ip) if ip.is_broadcast() => "the broadcast address",
+        _ => return Ok(address),
+    };
+    let (port, any, family) = match address {
+        SocketAddr::V4(_) => (address.port(), "0.0.0.0", "IPv4 address"),
+        SocketAddr::V6(_) => (address.port(), "[::]", "address"),
+    };
+    Err(Diagnostic::error(codes::BAD_ADDRESS, format!("`{text}` is {kind}, which takes no connections"))
+        .with_help(format!("`{any}:{port}` is every {family} of the machine")))
+}
+
 /// An IP address with a port: what to listen on, or a DNS server. `usual` is the port to suggest.
 ///
 /// # Errors
 /// It is something else; the help tells what is probably meant.
 pub(crate) fn socket(text: &str, usual: u16) -> Result<SocketAddr, Diagnostic> {
-    let error = match text.parse() {
+    let error = match text.parse::<SocketAddr>() {
+        // To listen there is to take any free port, which nobody would know of.
+        Ok(address) if address.port() == 0 => {
+            let fixed = SocketAddr::new(address.ip(), usual);
+            return Err(Diagnostic::error(codes::BAD_ADDRESS, format!("`{text}` has port 0"))
+                .with_help(format!("ports go from 1 to 65535: `{fixed}`")));
+        }
         Ok(address) => return Ok(address),
         Err(_) => Diagnostic::error(codes::BAD_ADDRESS, format!("`{text}` is not an IP address with a port")),
     };
@@ -185,6 +210,24 @@ mod tests {
         check("a..b:80", Err("1 to 63"));
         check(&format!("{}:80", "a".repeat(64)), Err("1 to 63"));
         check(&format!("{}a:80", "a.".repeat(127)), Err("253"));
+    }
+
+    #[test]
+    fn addresses_to_listen_on() {
+        let check = |text: &str, expected: Result<(), &str>| match (listen(text, 8080), expected) {
+            (Ok(_), Ok(())) => {}
+            (Err(got), Err(part)) => assert!(got.message.contains(part), "{}", got.message),
+            (got, expected) => panic!("{text}: {got:?} and not {expected:?}"),
+        };
+        check("127.0.0.1:8080", Ok(()));
+        check("[::]:1", Ok(()));
+        check("127.0.0.1:0", Err("has port 0"));
+        check("[::]:0", Err("has port 0"));
+        check("224.0.0.1:80", Err("a multicast address"));
+        check("[ff02::1]:80", Err("a multicast address"));
+        check("[::ffff:224.0.0.1]:80", Err("a multicast address"));
+        check("255.255.255.255:80", Err("the broadcast address"));
+        check("localhost:80", Err("is not an IP address"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! on with a default, so that one run finds every mistake; a model with mistakes never leaves `config`.
 
 mod access_log;
+mod condition;
 mod host;
 mod listeners;
 mod matcher;
@@ -14,7 +15,7 @@ mod upstreams;
 mod value_pattern;
 
 pub(crate) use access_log::{access_log, admin};
-pub(crate) use listeners::{Taken, listeners};
+pub(crate) use listeners::{EndKind, Taken, listeners, peer_is_self, taken};
 pub(crate) use names::plugin_name;
 pub(crate) use plugins::{Shelf, cache, default_cache};
 pub(crate) use routes::routes;

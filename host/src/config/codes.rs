@@ -25,7 +25,7 @@ macro_rules! codes {
 
 codes! {
     UNREADABLE = 101, "file can't be read",
-        "The file is not there, is a directory, or the process may not read it.";
+        "The file is not there, is no regular file, or the process may not read it.";
     TOO_LARGE = 102, "file is too large",
         "Configuration files and manifests are refused above 16 MiB.";
     NOT_UTF8 = 103, "file is not UTF-8",
@@ -53,7 +53,7 @@ codes! {
         "An empty list or text would match or name nothing; a key that is not needed is left out.";
 
     BAD_ADDRESS = 301, "not a socket address",
-        "Addresses to listen on and DNS servers are an IP address with a port.";
+        "Addresses to listen on and DNS servers are an IP address with a port, and one that connections come to.";
     BAD_NETWORK = 302, "not an IP network",
         "Trusted proxies are IP addresses, or networks as address and prefix length.";
     BAD_HEADER_NAME = 303, "header name can't be used",
@@ -71,6 +71,8 @@ codes! {
         "Names of routes and upstreams are short and made of letters, digits, `.`, `_` and `-`.";
     PEER_TWICE = 404, "peer is there twice",
         "The second entry changes nothing.";
+    PEER_IS_SELF = 405, "peer is the proxy itself",
+        "A request to that peer would come back to the proxy, and go out again, until nothing is left.";
 
     ROUTE_TWICE = 501, "two routes of one name",
         "Logs, metrics and plugins know a route by its name, so it must be unique.";
@@ -90,6 +92,8 @@ codes! {
         "The expression breaks the syntax of Rust's `regex`, or is too large when compiled.";
     BAD_PARAMETER_NAME = 509, "name of a cookie or parameter can't be used",
         "Cookie names are HTTP tokens; names of query parameters are not empty.";
+    IDLE_CONDITION = 510, "condition that never or always holds",
+        "What the proxy refuses, takes out or makes itself before it looks for a route tells no requests apart.";
 
     PLUGINS_UNREADABLE = 601, "plugins directory can't be read",
         "The directory of the plugins is not there, or the process may not read it.";
@@ -112,6 +116,8 @@ codes! {
 
     BAD_ATTRIBUTE_KEY = 701, "attribute key can't be used",
         "Attribute keys are up to 64 of `a` to `z`, digits, `.`, `_` and `-`.";
+    BAD_LOG_FILE = 702, "access log can't be written there",
+        "The access log is appended to a regular file, in a directory that is there.";
 }
 
 /// The row of a code.

@@ -2,7 +2,7 @@
 //! what the mistakes are about.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -20,6 +20,24 @@ pub struct Place {
 pub struct SourceFile {
     pub path: PathBuf,
     pub text: String,
+    /// Where each line starts, in bytes: thousands of mistakes each ask for their line.
+    lines: Vec<usize>,
+}
+
+impl SourceFile {
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let after_each =
+            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(index, _)| index + 1);
+        let lines = std::iter::once(0).chain(after_each).collect();
+        Self { path: path.into(), text, lines }
+    }
+
+    /// The line that has this byte, from 1, and where it starts, in bytes.
+    pub(crate) fn line_of(&self, index: usize) -> (usize, usize) {
+        let number = self.lines.partition_point(|start| *start <= index).max(1);
+        (number, self.lines.get(number - 1).copied().unwrap_or_default())
+    }
 }
 
 /// One mistake.
@@ -114,11 +132,14 @@ impl Place {
     pub fn line_column(&self) -> (usize, usize) {
         let text = &self.file.text;
         let start = floor_boundary(text, self.start);
-        let before = text.get(..start).unwrap_or_default();
-        let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
+        let (line, line_start) = self.file.line_of(start);
+        let column = text.get(line_start..start).unwrap_or_default().chars().count() + 1;
         (line, column)
+    }
+
+    /// A file as a whole.
+    pub(crate) fn whole_file(path: &Path) -> Self {
+        Self { file: Arc::new(SourceFile::new(path, "")), start: 0, end: 0 }
     }
 
     /// Whether it stands for its file as a whole and not for a stretch of it.
@@ -178,8 +199,7 @@ mod tests {
     use super::*;
 
     fn place(text: &str, start: usize) -> Place {
-        let file = SourceFile { path: "edgewright.toml".into(), text: text.into() };
-        Place { file: Arc::new(file), start, end: start }
+        Place { file: Arc::new(SourceFile::new("edgewright.toml", text)), start, end: start }
     }
 
     fn check(text: &str, start: usize, expected: (usize, usize)) {

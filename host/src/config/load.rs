@@ -47,13 +47,20 @@ fn checked(scope: &mut Scope, mut root: Root<'_>, path: &Path) -> Config {
     let base = path.parent().unwrap_or(Path::new(""));
     let mut taken = Taken::default();
 
+    let before = scope.errors();
     let server = root.table(scope, "server");
     let server = check::server(scope, server);
+    // What a wrong section would have said, is open.
+    let told_server = (scope.errors() == before).then_some(&server);
     let dns = root.table(scope, "dns");
     let dns = check::dns(scope, dns);
     let listeners = root.list(scope, "listeners");
     let listeners = check::listeners(scope, &mut taken, listeners);
-    let upstreams = root.upstreams(scope);
+    let admin = match root.section(scope, "admin") {
+        Taking::Read(span, section) => check::admin(scope, &mut taken, span, section),
+        _ => None,
+    };
+    let upstreams = root.upstreams(scope, &taken);
     let (mut shelf, plugin_cache) = match root.section::<raw::Plugins>(scope, "plugins") {
         Taking::Read(_, section) => {
             let cache =
@@ -64,14 +71,10 @@ fn checked(scope: &mut Scope, mut root: Root<'_>, path: &Path) -> Config {
         Taking::Failed => (Shelf::unknown(), None),
     };
     let routes = root.list(scope, "routes");
-    let routes = check::routes(scope, routes, &upstreams, &mut shelf);
+    let routes = check::routes(scope, routes, told_server, &upstreams, &mut shelf);
     let access_log = match root.section(scope, "access-log") {
         Taking::Read(_, section) => check::access_log(scope, section.value, base),
         _ => Some(defaults::access_log()),
-    };
-    let admin = match root.section(scope, "admin") {
-        Taking::Read(span, section) => check::admin(scope, &mut taken, span, section),
-        _ => None,
     };
     let (plugins, unused_plugins) = shelf.into_parts();
     let upstreams = upstreams.table;

@@ -5,31 +5,51 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, Place};
 use super::model::{Isolation, Limits, Manifest, OnFailure};
 use super::scope::Scope;
 use super::{codes, defaults, json, raw, recover, scalar, source, syntax};
 
-/// The manifest beside a component: all defaults where there is none, and where it is wrong.
-pub(crate) fn beside(component: &Path) -> (Manifest, Vec<Diagnostic>) {
+/// The manifest of a component: all defaults where there is none, and where it is wrong.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    pub(crate) manifest: Manifest,
+    /// Where its `config` is.
+    pub(crate) config: Option<Place>,
+    pub(crate) found: Vec<Diagnostic>,
+}
+
+impl Beside {
+    fn default_with(found: Option<Diagnostic>) -> Self {
+        Self { manifest: defaults::manifest(), config: None, found: found.into_iter().collect() }
+    }
+}
+
+/// Reads the manifest beside a component.
+pub(crate) fn beside(component: &Path) -> Beside {
     let path = component.with_extension("toml");
     if path.symlink_metadata().is_err() {
-        return (defaults::manifest(), Vec::new());
+        return Beside::default_with(None);
     }
     let file = match source::read(&path) {
         Ok(file) => file,
-        Err(found) => return (defaults::manifest(), vec![found]),
+        Err(mut found) => {
+            found.place.get_or_insert_with(|| Place::whole_file(&path));
+            return Beside::default_with(Some(found));
+        }
     };
     let tree = match syntax::parse(&file) {
         Ok(tree) => tree,
-        Err(found) => return (defaults::manifest(), vec![found]),
+        Err(found) => return Beside::default_with(Some(found)),
     };
     let mut scope = Scope::new(file.clone());
     // The span is empty: it stands for the file as a whole.
     let tree = Spanned::new(0..0, DeValue::Table(tree));
     let raw: Option<recover::Section<raw::Manifest>> = recover::section(&mut scope, "manifest", tree);
-    let manifest = checked(&mut scope, raw.map(|section| section.value).unwrap_or_default());
-    (manifest, scope.into_found())
+    let raw = raw.map(|section| section.value).unwrap_or_default();
+    let config = raw.config.as_ref().map(|config| scope.place(config.span()));
+    let manifest = checked(&mut scope, raw);
+    Beside { manifest, config, found: scope.into_found() }
 }
 
 fn checked(scope: &mut Scope, raw: raw::Manifest) -> Manifest {

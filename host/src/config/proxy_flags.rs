@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::check::{default_cache, plugin_name, threads};
+use super::check::{EndKind, default_cache, peer_is_self, plugin_name, taken, threads};
 use super::diagnostic::{Diagnostic, Severity};
+use super::manifest::Beside;
 use super::model::{Admin, Config, Listener, Match, Plugin, PluginUse, Route, Server, Upstream};
 use super::raw::Scalar;
-use super::{Checked, address, codes, defaults, manifest};
+use super::{Checked, address, codes, defaults, file_kind, manifest, overlap};
 use crate::ids::{PluginId, UpstreamId};
 
 /// The flags of `edgewright proxy`, as they are given.
@@ -37,18 +38,21 @@ pub fn for_proxy(flags: &ProxyFlags) -> Result<Checked, Vec<Diagnostic>> {
     let default = defaults::server();
     let to = keep(&mut found, "--to", address::peer(&flags.to));
     let from =
-        keep(&mut found, "--from", address::socket(flags.from.as_deref().unwrap_or(DEFAULT_FROM), 8080));
-    let admin = flags.admin.as_deref().map(|text| keep(&mut found, "--admin", address::socket(text, 9901)));
+        keep(&mut found, "--from", address::listen(flags.from.as_deref().unwrap_or(DEFAULT_FROM), 8080));
+    let admin = flags.admin.as_deref().map(|text| keep(&mut found, "--admin", address::listen(text, 9901)));
     let count = flags.threads.map(|number| Scalar::Integer(i64::try_from(number).unwrap_or(i64::MAX)));
     let threads = count.map(|count| keep(&mut found, "--threads", threads(&count)));
     let (plugins, chain) = plugins(&mut found, &flags.plugins);
     let admin = admin.flatten().map(|address| Admin { address });
     if let (Some(from), Some(admin)) = (from, &admin)
-        && from == admin.address
-        && from.port() != 0
+        && overlap::clash(from, admin.address)
     {
-        let message = format!("`--admin`: `{from}` is taken by `--from`");
-        found.push(Diagnostic::error(codes::ADDRESS_TAKEN, message).with_help("choose another port"));
+        keep::<()>(&mut found, "--admin", Err(taken(admin.address, from)));
+    }
+    let ends = [(EndKind::Listener, from), (EndKind::Admin, admin.as_ref().map(|admin| admin.address))];
+    let own = |peer| ends.into_iter().find(|(_, end)| end.is_some_and(|end| overlap::reaches(peer, end)));
+    if let Some((peer, (kind, _))) = to.as_ref().and_then(|peer| Some((peer, own(peer)?))) {
+        keep::<()>(&mut found, "--to", Err(peer_is_self(peer, kind)));
     }
     let (Some(from), Some(peer)) = (from, to) else { return Err(found) };
     if found.iter().any(|found| found.severity == Severity::Error) {
@@ -100,10 +104,10 @@ fn plugins(found: &mut Vec<Diagnostic>, files: &[PathBuf]) -> (Vec<Plugin>, Vec<
             found.push(Diagnostic::error(codes::PLUGIN_TWICE, message).with_help("rename one of the files"));
             continue;
         }
-        let (manifest, mistakes) = manifest::beside(file);
+        let Beside { manifest, config: place, found: mistakes } = manifest::beside(file);
         found.extend(mistakes);
         let config = manifest.config.clone();
-        chain.push(PluginUse { plugin: PluginId::at(plugins.len()), config, place: None });
+        chain.push(PluginUse { plugin: PluginId::at(plugins.len()), config, place });
         plugins.push(Plugin { name: name.into(), file: file.clone(), manifest, place: None });
     }
     (plugins, chain)
@@ -114,6 +118,10 @@ fn name(file: &Path) -> Result<String, Diagnostic> {
     let shown = file.display();
     if file.extension().is_none_or(|extension| extension != "wasm") {
         let found = Diagnostic::error(codes::UNKNOWN_PLUGIN, format!("`{shown}` is not a component"));
+        return Err(found.with_help("name a `.wasm` file"));
+    }
+    if let Some(odd) = file_kind::odd(file) {
+        let found = Diagnostic::error(codes::UNKNOWN_PLUGIN, format!("`{shown}` {odd}"));
         return Err(found.with_help("name a `.wasm` file"));
     }
     if !file.is_file() {

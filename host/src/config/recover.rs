@@ -42,6 +42,14 @@ pub(crate) fn section<T: DeserializeOwned>(
     key: &str,
     mut tree: Spanned<DeValue<'_>>,
 ) -> Option<Section<T>> {
+    if tree.get_ref().is_array() {
+        // serde would read it as the table's values without their keys.
+        let found =
+            Diagnostic::error(codes::WRONG_TYPE, format!("expected a table for `{key}`, found a list"));
+        let help = example::of("", key).map(|example| format!("for example `{example}`"));
+        scope.report(tree.span(), help.into_iter().fold(found, Diagnostic::with_help));
+        return None;
+    }
     let mut lost = Lost::default();
     for _ in 0..MOST {
         let error = match T::deserialize(ValueDeserializer::from(tree.clone())) {
@@ -98,7 +106,15 @@ fn explain(error: &Error, section: &str, path: &[String]) -> (Diagnostic, Option
         let known: Vec<&str> = words.collect();
         return unknown_key(unknown, &known);
     }
+    if message.contains(" as i128, expected ") || message.contains(" as u128, expected ") {
+        let found = Diagnostic::error(codes::OUT_OF_RANGE, format!("`{key}` is out of range"));
+        return (found.with_help("whole numbers have 64 bits; put longer ones in quotes"), None);
+    }
     let told = match message.split_once(", expected ") {
+        // serde would take a list for a table, value by value.
+        Some((found, expected)) if found.starts_with("invalid length ") => {
+            format!("expected {} for `{key}`, found a list", named(expected))
+        }
         Some((found, expected)) => {
             let found = found.trim_start_matches("invalid type: ").trim_start_matches("invalid value: ");
             format!("expected {} for `{key}`, found {}", named(expected), named(found))

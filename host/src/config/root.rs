@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::check::{self, Upstreams};
+use super::check::{self, Taken, Upstreams};
 use super::diagnostic::Diagnostic;
 use super::recover::{self, Lost, Section};
 use super::scope::Scope;
@@ -106,14 +106,14 @@ impl<'t> Root<'t> {
     }
 
     /// `[upstreams.NAME]`, in the order of the file.
-    pub(crate) fn upstreams(&mut self, scope: &mut Scope) -> Upstreams {
+    pub(crate) fn upstreams(&mut self, scope: &mut Scope, taken: &Taken) -> Upstreams {
         const KEY: &str = "upstreams";
         let Some(tree) = self.table.remove(KEY) else {
             self.missing(scope, 0..0, KEY);
             return if self.lost.has(KEY) { Upstreams::partial() } else { Upstreams::default() };
         };
         let span = tree.span();
-        let table = match tree.into_inner() {
+        let mut table = match tree.into_inner() {
             DeValue::Table(table) => table,
             other => {
                 scope.report(span, not_a_table(KEY, &other));
@@ -123,6 +123,7 @@ impl<'t> Root<'t> {
         if table.is_empty() {
             self.missing(scope, span, KEY);
         }
+        let unnamed = refuse_unnamed(scope, &mut table);
         let mut entries: Vec<_> = table.into_iter().collect();
         entries.sort_by_key(|(name, _)| name.span().start);
         let entries = entries.into_iter().map(|(name, tree)| {
@@ -131,7 +132,8 @@ impl<'t> Root<'t> {
             (name, span, recover::section(scope, KEY, tree))
         });
         let entries = entries.collect();
-        check::upstreams(scope, entries)
+        let upstreams = check::upstreams(scope, taken, entries);
+        if unnamed { upstreams.with_unread() } else { upstreams }
     }
 }
 
@@ -149,6 +151,28 @@ impl Root<'_> {
         let help = format!("add {} with {}", example::quoted("", key), example::quoted("", needed));
         scope.report(span, Diagnostic::error(codes::MISSING, message).with_help(help));
     }
+}
+
+/// Takes what belongs into an upstream out of the table of upstreams: `peers` is no name with a table there.
+/// Whether there was such a thing.
+fn refuse_unnamed(scope: &mut Scope, table: &mut DeTable<'_>) -> bool {
+    if table.get("peers").is_none_or(|peers| peers.get_ref().is_table()) {
+        return false;
+    }
+    if let Some((key, _)) = table.remove_entry("peers") {
+        let message = "`peers` is not in the table of an upstream";
+        let found = Diagnostic::error(codes::WRONG_TYPE, message);
+        let help = "give the upstream a name: `[upstreams.NAME]`, with `peers` below it";
+        scope.report(key.span(), found.with_help(help));
+    }
+    // It came along, unless it is an upstream of that name.
+    let came_along = table
+        .get("timeouts")
+        .is_some_and(|it| it.get_ref().as_table().is_none_or(|it| !it.contains_key("peers")));
+    if came_along {
+        table.remove("timeouts");
+    }
+    true
 }
 
 fn not_a_table(key: &str, value: &DeValue<'_>) -> Diagnostic {

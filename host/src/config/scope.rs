@@ -14,11 +14,12 @@ use super::{codes, example};
 pub(crate) struct Scope {
     file: Arc<SourceFile>,
     found: Vec<Diagnostic>,
+    errors: usize,
 }
 
 impl Scope {
     pub(crate) fn new(file: Arc<SourceFile>) -> Self {
-        Self { file, found: Vec::new() }
+        Self { file, found: Vec::new(), errors: 0 }
     }
 
     /// The mistakes so far.
@@ -33,6 +34,7 @@ impl Scope {
     /// Tells a mistake, at this place.
     pub(crate) fn report(&mut self, span: Range<usize>, diagnostic: Diagnostic) {
         let place = self.place(span);
+        self.errors += usize::from(diagnostic.is_error());
         self.found.push(diagnostic.at(place));
     }
 
@@ -51,13 +53,14 @@ impl Scope {
         }
     }
 
-    /// How many mistakes were told so far.
-    pub(crate) fn count(&self) -> usize {
-        self.found.len()
+    /// How many errors were told so far.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
     }
 
     /// Tells what was found elsewhere (in a manifest).
     pub(crate) fn adopt(&mut self, found: Vec<Diagnostic>) {
+        self.errors += found.iter().filter(|diagnostic| diagnostic.is_error()).count();
         self.found.extend(found);
     }
 

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::codes;
 use super::diagnostic::{Diagnostic, Place, SourceFile};
+use super::{codes, file_kind};
 
 /// The most that a file may have, in bytes: far more than a file that people keep, far less than what
 /// would fill the memory when a wrong path is given.
@@ -15,14 +15,15 @@ pub(crate) const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Reads a file whole.
 ///
 /// # Errors
-/// It can't be read, is too large or is not UTF-8.
+/// It can't be read, is no regular file (which is never opened: a pipe would wait for its other end), is too
+/// large or is not UTF-8.
 pub(crate) fn read(path: &Path) -> Result<Arc<SourceFile>, Diagnostic> {
     let unreadable = |reason: &std::io::Error| {
         Diagnostic::error(codes::UNREADABLE, format!("`{}` can't be read: {reason}", path.display()))
     };
-    if path.is_dir() {
-        let message = format!("`{}` is a directory", path.display());
-        return Err(Diagnostic::error(codes::UNREADABLE, message).with_help("name a file"));
+    if let Some(odd) = file_kind::odd(path) {
+        let message = format!("`{}` {odd}", path.display());
+        return Err(Diagnostic::error(codes::UNREADABLE, message).with_help("name a regular file"));
     }
     let mut bytes = Vec::new();
     File::open(path)
@@ -33,7 +34,7 @@ pub(crate) fn read(path: &Path) -> Result<Arc<SourceFile>, Diagnostic> {
         return Err(Diagnostic::error(codes::TOO_LARGE, message).with_help("is it the right file?"));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Arc::new(SourceFile { path: path.to_owned(), text })),
+        Ok(text) => Ok(Arc::new(SourceFile::new(path, text))),
         Err(error) => Err(not_utf8(path, error.utf8_error().valid_up_to(), error.as_bytes())),
     }
 }
@@ -42,7 +43,7 @@ pub(crate) fn read(path: &Path) -> Result<Arc<SourceFile>, Diagnostic> {
 fn not_utf8(path: &Path, offset: usize, bytes: &[u8]) -> Diagnostic {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let end = offset + char::REPLACEMENT_CHARACTER.len_utf8();
-    let file = Arc::new(SourceFile { path: path.to_owned(), text });
+    let file = Arc::new(SourceFile::new(path, text));
     Diagnostic::error(codes::NOT_UTF8, "this is not UTF-8")
         .at(Place { file, start: offset, end })
         .with_help("save the file as UTF-8")
@@ -61,5 +62,16 @@ mod tests {
         assert!(read(&path).is_ok());
         file.set_len(MAX_BYTES + 1).unwrap();
         assert_eq!(read(&path).unwrap_err().code, codes::TOO_LARGE);
+    }
+
+    #[test]
+    fn a_pipe_is_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("edgewright.toml");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        let found = read(&path).unwrap_err();
+        assert_eq!(found.code, codes::UNREADABLE);
+        assert!(found.message.ends_with("is a named pipe"), "{}", found.message);
     }
 }

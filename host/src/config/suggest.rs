@@ -1,11 +1,58 @@
 //! Did you mean …? The nearest of the words that would have been right. Knows nothing of what they name.
 
+use std::cell::Cell;
+
+/// Words of the user's own choice (names of upstreams, of plugins), of which there may be thousands, and as
+/// many slips of them.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    sorted: Vec<String>,
+    /// ```a`, `b` and 7 more``
+    told: String,
+    /// Comparisons that may still be made.
+    left: Cell<usize>,
+}
+
+impl Words {
+    /// Comparisons of one run: some tenths of a second. What comes later is told without a suggestion.
+    const MOST: usize = 1_000_000;
+
+    pub(crate) fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut sorted: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        sorted.sort_unstable();
+        let told = list(sorted.iter().map(String::as_str));
+        Self { sorted, told, left: Cell::new(Self::MOST) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// ``did you mean `a`? there is `a` and `b` ``, where `intro` is what comes before the list.
+    pub(crate) fn help(&self, word: &str, intro: &str) -> String {
+        let rest = format!("{intro} {}", self.told);
+        match self.left.get().checked_sub(self.sorted.len()) {
+            Some(left) => {
+                self.left.set(left);
+                help(word, self.sorted.iter().map(String::as_str), &rest)
+            }
+            None => rest,
+        }
+    }
+}
+
+/// Letters of a word that is compared.
+const LONGEST: usize = 256;
+
 /// The nearest of `known` to `word`, if it is near enough to be a slip.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A third of the letters may be wrong: `lisners` is a slip for `listeners`, `tls` is not one for `dns`.
-    let most = (word.chars().count().max(3) / 3).max(1);
+    let letters = word.chars().count();
+    let most = (letters.max(3) / 3).max(1);
+    // Nobody mistypes a page of text, and comparing two takes long.
+    let known = known.into_iter().filter(|_| letters <= LONGEST);
     known
-        .into_iter()
+        .filter(|candidate| candidate.chars().count().abs_diff(letters) <= most)
         .map(|candidate| (distance(word, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= most && !candidate.is_empty())
         .min_by_key(|(distance, _)| *distance)
@@ -62,6 +109,17 @@ mod tests {
         check("tls", None);
         check("weight", None);
         check("", None);
+    }
+
+    #[test]
+    fn thousands_of_slips_cost_a_bounded_number_of_comparisons() {
+        let names: Vec<String> = (0..10_000).map(|n| format!("upstream-{n}")).collect();
+        let words = Words::new(names.iter().map(String::as_str));
+        let helps: Vec<String> =
+            (0..10_000).map(|n| words.help(&format!("upstraem-{n}"), "there is")).collect();
+        let suggested = helps.iter().filter(|help| help.starts_with("did you mean")).count();
+        assert_eq!(suggested, Words::MOST / names.len());
+        assert!(helps.iter().all(|help| help.ends_with("and 9988 more")));
     }
 
     #[test]

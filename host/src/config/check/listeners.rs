@@ -1,14 +1,15 @@
-//! `[[listeners]]`, and which addresses are taken.
+//! `[[listeners]]`, and which addresses are taken: for other ends, and for peers.
 
-use std::net::SocketAddr;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 
 use toml::Spanned;
 
 use crate::config::diagnostic::{Diagnostic, Place};
-use crate::config::model::Listener;
+use crate::config::model::{Listener, PeerAddress};
 use crate::config::recover::Section;
 use crate::config::scope::Scope;
-use crate::config::{address, codes, raw, scalar};
+use crate::config::{address, codes, overlap, raw, scalar};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
@@ -31,8 +32,9 @@ pub(crate) fn listeners(
                 return None;
             };
             let span = address.span();
-            let address = scope.keep(span.clone(), address::socket(address.get_ref(), 8080))?;
-            taken.take(scope, address, scope.place(span));
+            let address = scope.keep(span.clone(), address::listen(address.get_ref(), 8080))?;
+            let place = scope.place(span);
+            taken.take(scope, EndKind::Listener, address, place);
             Some(Listener { address, h2 })
         })
         .collect()
@@ -54,29 +56,81 @@ fn speaks_h2(scope: &mut Scope, field: Spanned<Vec<Spanned<String>>>) -> bool {
 
 /// The addresses that the process listens on.
 #[derive(Debug, Default)]
-pub(crate) struct Taken(Vec<(SocketAddr, Place)>);
+pub(crate) struct Taken(HashMap<u16, Vec<End>>);
+
+/// What listens on an address.
+#[derive(Debug)]
+struct End {
+    kind: EndKind,
+    address: SocketAddr,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndKind {
+    Listener,
+    Admin,
+}
 
 impl Taken {
-    /// Takes an address, or tells who has it. Few listeners, so a list.
-    pub(crate) fn take(&mut self, scope: &mut Scope, address: SocketAddr, place: Place) {
-        if let Some((other, first)) = self.0.iter().find(|(other, _)| clash(*other, address)) {
-            let message = if *other == address {
-                format!("`{address}` is taken")
-            } else {
-                format!("`{address}` is taken by `{other}`")
-            };
-            let found = Diagnostic::error(codes::ADDRESS_TAKEN, message)
-                .with_help("choose another port")
-                .with_related(first.clone(), "first taken here");
-            scope.report(place.start..place.end, found);
+    /// Takes an address, or tells who has it.
+    pub(crate) fn take(&mut self, scope: &mut Scope, kind: EndKind, address: SocketAddr, place: Place) {
+        let ends = self.0.entry(address.port()).or_default();
+        if let Some(first) = ends.iter().find(|end| overlap::clash(end.address, address)) {
+            scope.report(
+                place.start..place.end,
+                taken(address, first.address).with_related(first.place.clone(), "first taken here"),
+            );
         }
-        self.0.push((address, place));
+        ends.push(End { kind, address, place });
+    }
+
+    /// Refuses a peer that is one of these ends.
+    ///
+    /// # Errors
+    /// A connection to `peer` comes to the proxy itself.
+    pub(super) fn refuse_self(&self, peer: &PeerAddress) -> Result<(), Diagnostic> {
+        let ends = self.0.get(&peer.port).map(Vec::as_slice).unwrap_or_default();
+        match ends.iter().find(|end| overlap::reaches(peer, end.address)) {
+            None => Ok(()),
+            Some(end) => {
+                let label = match end.kind {
+                    EndKind::Listener => "the proxy listens here",
+                    EndKind::Admin => "the proxy's admin end is here",
+                };
+                Err(peer_is_self(peer, end.kind).with_related(end.place.clone(), label))
+            }
+        }
     }
 }
 
-fn clash(a: SocketAddr, b: SocketAddr) -> bool {
-    // Port 0 is a free one each time.
-    let same_port = a.port() == b.port() && a.port() != 0;
-    let whole = a.is_ipv4() == b.is_ipv4() && (a.ip().is_unspecified() || b.ip().is_unspecified());
-    same_port && (a.ip() == b.ip() || whole)
+pub(crate) fn taken(address: SocketAddr, first: SocketAddr) -> Diagnostic {
+    let message = if first == address {
+        format!("`{address}` is taken")
+    } else {
+        format!("`{address}` is taken by `{first}`")
+    };
+    let both_families = |ip: IpAddr| ip.is_unspecified() && ip.is_ipv6();
+    let help = if address.is_ipv4() != first.is_ipv4()
+        && (both_families(address.ip()) || both_families(first.ip()))
+    {
+        "`[::]` takes IPv4 connections too: leave the other out, or choose another port"
+    } else {
+        "choose another port"
+    };
+    Diagnostic::error(codes::ADDRESS_TAKEN, message).with_help(help)
+}
+
+pub(crate) fn peer_is_self(peer: &PeerAddress, kind: EndKind) -> Diagnostic {
+    let (message, help) = match kind {
+        EndKind::Listener => (
+            format!("peer `{peer}` is the proxy itself"),
+            "a request would come back again and again: write the address of the application",
+        ),
+        EndKind::Admin => (
+            format!("peer `{peer}` is the proxy's own admin end"),
+            "clients would see it: write the address of the application",
+        ),
+    };
+    Diagnostic::error(codes::PEER_IS_SELF, message).with_help(help)
 }

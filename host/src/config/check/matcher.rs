@@ -5,22 +5,25 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::value_pattern::value_pattern;
-use super::{host, names, path};
+use super::{condition, host, names, path};
 use crate::config::diagnostic::Diagnostic;
-use crate::config::model::{Match, ValuePattern};
+use crate::config::model::{Match, Server, ValuePattern};
 use crate::config::raw::{self, OneOrMany};
 use crate::config::recover::Lost;
 use crate::config::scope::Scope;
 use crate::config::{codes, example};
 
-pub(super) fn matcher(scope: &mut Scope, lost: &Lost, raw: raw::Match) -> Match {
+/// `server`: what of a request routes do not see; nothing where that could not be told.
+pub(super) fn matcher(scope: &mut Scope, lost: &Lost, server: Option<&Server>, raw: raw::Match) -> Match {
     Match {
-        hosts: list(scope, "host", raw.host, host::host),
-        paths: list(scope, "path", raw.path, path::path),
-        methods: list(scope, "method", raw.method, names::method),
-        headers: patterns(scope, lost, raw.header, names::header),
-        query: patterns(scope, lost, raw.query, names::parameter),
-        cookies: patterns(scope, lost, raw.cookie, names::cookie),
+        hosts: list(scope, "host", raw.host, host::host, |_| None),
+        paths: list(scope, "path", raw.path, path::path, |_| None),
+        methods: list(scope, "method", raw.method, names::method, names::refused_method),
+        headers: patterns(scope, lost, raw.header, names::header, |name, pattern| {
+            condition::review(server?, name, pattern)
+        }),
+        query: patterns(scope, lost, raw.query, names::parameter, |_, _| None),
+        cookies: patterns(scope, lost, raw.cookie, names::cookie, |_, _| None),
     }
 }
 
@@ -29,6 +32,7 @@ fn list<T>(
     key: &str,
     field: Option<Spanned<OneOrMany>>,
     check: impl Fn(&str) -> Result<T, Diagnostic>,
+    warning: impl Fn(&T) -> Option<Diagnostic>,
 ) -> Vec<T> {
     let Some(field) = field else { return Vec::new() };
     let span = field.span();
@@ -39,7 +43,12 @@ fn list<T>(
         let help = format!("leave `{key}` out to match any, or fill it: {example}");
         scope.report(span, Diagnostic::error(codes::EMPTY_VALUE, message).with_help(help));
     }
-    scope.entries(items, |text| check(text))
+    let checked = items.into_iter().filter_map(|item| {
+        let value = scope.keep(item.span(), check(item.get_ref()))?;
+        warning(&value).into_iter().for_each(|found| scope.report(item.span(), found));
+        Some(value)
+    });
+    checked.collect()
 }
 
 fn patterns<N>(
@@ -47,14 +56,18 @@ fn patterns<N>(
     lost: &Lost,
     table: BTreeMap<Spanned<String>, Spanned<raw::ValuePattern>>,
     check: impl Fn(&str) -> Result<N, Diagnostic>,
+    warning: impl Fn(&N, &ValuePattern) -> Option<Diagnostic>,
 ) -> Vec<(N, ValuePattern)> {
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
-    let checked = entries.into_iter().map(|(name, pattern)| {
+    let checked = entries.into_iter().filter_map(|(name, pattern)| {
+        let span = name.span();
         let pattern = value_pattern(scope, lost, name.get_ref(), pattern);
-        scope.keep(name.span(), check(name.get_ref())).zip(pattern)
+        let (name, pattern) = scope.keep(span.clone(), check(name.get_ref())).zip(pattern)?;
+        warning(&name, &pattern).into_iter().for_each(|found| scope.report(span.clone(), found));
+        Some((name, pattern))
     });
-    checked.flatten().collect()
+    checked.collect()
 }
 
 /// Equal for two matchers that take the same requests for the same reasons, whatever the order in which

@@ -46,6 +46,14 @@ fn header_name(text: &str) -> Result<HeaderName, Diagnostic> {
     })
 }
 
+/// Why a route for that method gets nothing, where that is so.
+pub(super) fn refused_method(method: &Method) -> Option<Diagnostic> {
+    (method == Method::TRACE || method == Method::CONNECT).then(|| {
+        let message = format!("`{method}` never matches: the proxy answers it with 405");
+        Diagnostic::warning(codes::IDLE_CONDITION, message).with_help("leave it out")
+    })
+}
+
 /// Methods are case-sensitive, so `get` would never match.
 pub(super) fn method(text: &str) -> Result<Method, Diagnostic> {
     const KNOWN: &[&str] = &["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];

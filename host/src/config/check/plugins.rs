@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use toml::Spanned;
 
 use super::plugin_name;
-use crate::config::diagnostic::{Diagnostic, Place, SourceFile};
+use crate::config::diagnostic::{Diagnostic, Place};
+use crate::config::manifest::Beside;
 use crate::config::model::Plugin;
 use crate::config::raw::Scalar;
 use crate::config::scope::Scope;
-use crate::config::{codes, defaults, manifest, suggest};
+use crate::config::suggest::Words;
+use crate::config::{codes, defaults, file_kind, manifest};
 use crate::ids::PluginId;
 
 /// The plugins directory.
@@ -21,8 +22,13 @@ pub(crate) struct Shelf {
     dir: PathBuf,
     /// Components by name.
     stock: BTreeMap<String, PathBuf>,
+    /// What has the name of a component and is no file, with what it is.
+    odd: BTreeMap<String, String>,
+    names: Words,
     listing: Listing,
     used: Vec<Plugin>,
+    /// Where the `config` of each used plugin's manifest is.
+    configs: Vec<Option<Place>>,
     ids: HashMap<String, PluginId>,
 }
 
@@ -41,8 +47,8 @@ impl Shelf {
         let base = config.parent().unwrap_or(Path::new(""));
         let path = base.join(dir.as_ref().map_or(defaults::PLUGINS_DIR, |dir| dir.get_ref().as_str()));
         let mut shelf = Self::empty(path, Listing::Read);
-        match files(&shelf.dir) {
-            Ok(files) => shelf.stock_up(scope, files, config),
+        match entries(&shelf.dir) {
+            Ok(paths) => shelf.stock_up(scope, paths, config),
             Err(reason) => match dir {
                 None if reason.kind() == std::io::ErrorKind::NotFound => shelf.listing = Listing::Absent,
                 dir => {
@@ -63,16 +69,32 @@ impl Shelf {
     }
 
     fn empty(dir: PathBuf, listing: Listing) -> Self {
-        Self { dir, stock: BTreeMap::new(), listing, used: Vec::new(), ids: HashMap::new() }
+        Self {
+            dir,
+            stock: BTreeMap::new(),
+            odd: BTreeMap::new(),
+            names: Words::default(),
+            listing,
+            used: Vec::new(),
+            configs: Vec::new(),
+            ids: HashMap::new(),
+        }
     }
 
-    fn stock_up(&mut self, scope: &mut Scope, files: Vec<PathBuf>, config: &Path) {
+    fn stock_up(&mut self, scope: &mut Scope, paths: Vec<PathBuf>, config: &Path) {
         let mut manifests = Vec::new();
-        for path in files {
+        for path in paths {
             let Some(stem) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else {
                 continue;
             };
-            match path.extension().and_then(|extension| extension.to_str()) {
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            if !path.is_file() {
+                if let (Some("wasm"), Some(odd)) = (extension, file_kind::odd(&path)) {
+                    self.odd.insert(stem, odd);
+                }
+                continue;
+            }
+            match extension {
                 Some("wasm") if plugin_name(&stem).is_ok() => drop(self.stock.insert(stem, path)),
                 Some("wasm") => scope.adopt(vec![misnamed(&path, &stem)]),
                 Some("toml") if plugin_name(&stem).is_ok() => manifests.push((stem, path)),
@@ -82,9 +104,10 @@ impl Shelf {
         let config = fs::canonicalize(config).ok();
         for (stem, path) in manifests {
             if !self.stock.contains_key(&stem) && fs::canonicalize(&path).ok() != config {
-                scope.adopt(vec![lone(&path, &stem)]);
+                scope.adopt(vec![lone(&path, &stem, self.odd.get(&stem))]);
             }
         }
+        self.names = Words::new(self.stock.keys().map(String::as_str));
     }
 
     /// The plugin of that name, which is on the shelf from now on as used; its manifest is read the first
@@ -100,8 +123,9 @@ impl Shelf {
             }
             return None;
         };
-        let (manifest, found) = manifest::beside(file);
+        let Beside { manifest, config, found } = manifest::beside(file);
         scope.adopt(found);
+        self.configs.push(config);
         let id = PluginId::at(self.used.len());
         self.used.push(Plugin {
             name: name.get_ref().as_str().into(),
@@ -118,6 +142,11 @@ impl Shelf {
         self.used.get(id.index())
     }
 
+    /// Where the manifest of a used plugin has its `config`.
+    pub(super) fn config_place(&self, id: PluginId) -> Option<&Place> {
+        self.configs.get(id.index())?.as_ref()
+    }
+
     /// The used plugins, and the names of the others.
     pub(crate) fn into_parts(self) -> (Vec<Plugin>, Vec<String>) {
         let Self { stock, used, ids, .. } = self;
@@ -130,26 +159,21 @@ impl Shelf {
         if self.listing == Listing::Absent {
             return found.with_help(format!("there is no directory `{dir}`"));
         }
+        if let Some(odd) = self.odd.get(name) {
+            return found.with_help(format!("`{}` {odd}", self.dir.join(format!("{name}.wasm")).display()));
+        }
         if self.stock.is_empty() {
             return found.with_help(format!("there is no plugin in `{dir}`: it would be `{name}.wasm`"));
         }
-        let names = || self.stock.keys().map(String::as_str);
-        let rest = format!("in `{dir}`, there is {}", suggest::list(names()));
-        found.with_help(suggest::help(name, names(), &rest))
+        found.with_help(self.names.help(name, &format!("in `{dir}`, there is")))
     }
 }
 
-/// Files of a directory, sorted; links are followed.
-fn files(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.is_file() {
-            files.push(path);
-        }
-    }
-    files.sort_unstable();
-    Ok(files)
+/// What is in a directory, sorted.
+fn entries(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    paths.sort_unstable();
+    Ok(paths)
 }
 
 /// A component as compilers name it (`api_key.wasm`): routes can't name it.
@@ -157,21 +181,21 @@ fn misnamed(path: &Path, stem: &str) -> Diagnostic {
     let wanted = stem.to_lowercase().replace(['_', '.', ' '], "-");
     let found =
         Diagnostic::warning(codes::BAD_PLUGIN_NAME, format!("`{stem}` can't be the name of a plugin"))
-            .at(whole(path));
+            .at(Place::whole_file(path));
     match plugin_name(&wanted) {
         Ok(()) => found.with_help(format!("rename the file to `{wanted}.wasm`")),
         Err(reason) => found.with_help(reason.help.unwrap_or_default()),
     }
 }
 
-fn lone(path: &Path, stem: &str) -> Diagnostic {
+fn lone(path: &Path, stem: &str, odd: Option<&String>) -> Diagnostic {
+    let help = match odd {
+        Some(odd) => format!("`{stem}.wasm` beside it {odd}"),
+        None => format!("put `{stem}.wasm` beside it"),
+    };
     Diagnostic::warning(codes::LONE_MANIFEST, format!("there is no plugin `{stem}` to this manifest"))
-        .at(whole(path))
-        .with_help(format!("put `{stem}.wasm` beside it"))
-}
-
-fn whole(path: &Path) -> Place {
-    Place { file: Arc::new(SourceFile { path: path.to_owned(), text: String::new() }), start: 0, end: 0 }
+        .at(Place::whole_file(path))
+        .with_help(help)
 }
 
 /// Where compiled plugins are kept; `false` turns it off.

@@ -9,28 +9,31 @@ use toml::Spanned;
 use super::matcher::{MatchKey, matcher};
 use super::{Shelf, Upstreams, names};
 use crate::config::diagnostic::Diagnostic;
-use crate::config::model::{Match, PluginUse, Route};
+use crate::config::model::{Match, PluginUse, Route, Server};
 use crate::config::recover::{Lost, Section};
 use crate::config::scope::Scope;
-use crate::config::{codes, json, raw, suggest};
+use crate::config::suggest::Words;
+use crate::config::{codes, json, raw};
 use crate::ids::UpstreamId;
 
 pub(crate) fn routes(
     scope: &mut Scope,
     raws: Vec<Spanned<Section<raw::Route>>>,
+    server: Option<&Server>,
     upstreams: &Upstreams,
     shelf: &mut Shelf,
 ) -> Vec<Route> {
     let mut seen = Seen::default();
+    let known = Words::new(upstreams.names());
     let mut routes = Vec::with_capacity(raws.len());
     for raw in raws {
         let span = raw.span();
         let Section { value: raw, lost } = raw.into_inner();
         let name = name(scope, &mut seen, span.clone(), &lost, raw.name);
-        let matcher = checked_match(scope, &mut seen, span.clone(), &lost, &name, raw.matcher);
+        let matcher = checked_match(scope, &mut seen, server, span.clone(), &lost, &name, raw.matcher);
         let chain = raw.plugins.into_iter().filter_map(|raw| plugin_use(scope, shelf, &lost, raw)).collect();
         let upstream = match raw.upstream {
-            Some(field) => upstream(scope, upstreams, &field),
+            Some(field) => upstream(scope, upstreams, &known, &field),
             None => {
                 scope.missing(span.clone(), &lost, ("routes", "upstream"), "the route has no `upstream`");
                 None
@@ -81,16 +84,17 @@ fn name(
 fn checked_match(
     scope: &mut Scope,
     seen: &mut Seen,
+    server: Option<&Server>,
     route: Range<usize>,
     lost: &Lost,
     name: &str,
     field: Option<Spanned<raw::Match>>,
 ) -> Match {
-    let before = scope.count();
+    let before = scope.errors();
     let span = field.as_ref().map_or(route, Spanned::span);
-    let matcher = matcher(scope, lost, field.map(Spanned::into_inner).unwrap_or_default());
+    let matcher = matcher(scope, lost, server, field.map(Spanned::into_inner).unwrap_or_default());
     // What is left of a match with mistakes says nothing.
-    if scope.count() > before || lost.has("match") {
+    if scope.errors() > before || lost.has("match") {
         return matcher;
     }
     let key = MatchKey::of(&matcher);
@@ -107,20 +111,23 @@ fn checked_match(
     matcher
 }
 
-fn upstream(scope: &mut Scope, upstreams: &Upstreams, field: &Spanned<String>) -> Option<UpstreamId> {
+fn upstream(
+    scope: &mut Scope,
+    upstreams: &Upstreams,
+    known: &Words,
+    field: &Spanned<String>,
+) -> Option<UpstreamId> {
     let name = field.get_ref();
     if let Some(id) = upstreams.id(name) {
         return Some(id);
     }
-    let mut known: Vec<&str> = upstreams.names().collect();
-    known.sort_unstable();
-    let rest = if known.is_empty() {
+    let help = if known.is_empty() {
         format!("define it: `[upstreams.{name}]`")
     } else {
-        format!("there is {}", suggest::list(known.iter().copied()))
+        known.help(name, "there is")
     };
-    let found = Diagnostic::error(codes::UNKNOWN_UPSTREAM, format!("unknown upstream `{name}`"))
-        .with_help(suggest::help(name, known, &rest));
+    let found =
+        Diagnostic::error(codes::UNKNOWN_UPSTREAM, format!("unknown upstream `{name}`")).with_help(help);
     scope.report(field.span(), found);
     None
 }
@@ -136,6 +143,7 @@ fn plugin_use(
         raw::PluginUse::Name(name) => (Some(Spanned::new(span.clone(), name)), None),
         raw::PluginUse::Table(raw::PluginTable { name, config }) => (name, config),
     };
+    let own = config.is_some();
     let config = scope.value(config, Map::new(), json::object);
     let Some(name) = name else {
         scope.missing(span, lost, ("plugin", "name"), "the plugin has no `name`");
@@ -144,7 +152,9 @@ fn plugin_use(
     let plugin = shelf.take(scope, &name)?;
     let default = shelf.plugin(plugin).map(|plugin| &plugin.manifest.config);
     let config = merged(default.cloned().unwrap_or_default(), config);
-    Some(PluginUse { plugin, config, place: Some(scope.place(span)) })
+    // Where all of it is the manifest's, what the plugin says of it is about the manifest.
+    let manifests = shelf.config_place(plugin).filter(|_| !own).cloned();
+    Some(PluginUse { plugin, config, place: manifests.or_else(|| Some(scope.place(span))) })
 }
 
 /// Key by key, the route's wins.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::names;
+use super::{Taken, names};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{PeerAddress, Timeouts, Upstream};
 use crate::config::raw::{self, Scalar};
@@ -29,6 +29,11 @@ impl Upstreams {
         Self { partial: true, ..Self::default() }
     }
 
+    /// The same, without a word on names that are not among them.
+    pub(crate) fn with_unread(self) -> Self {
+        Self { partial: true, ..self }
+    }
+
     /// The names, in no order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.ids.keys().map(String::as_str)
@@ -44,14 +49,14 @@ impl Upstreams {
 /// Each entry: its name, its section, or nothing where that is no table.
 pub(crate) type Entry = (Spanned<String>, Range<usize>, Option<Section<raw::Upstream>>);
 
-pub(crate) fn upstreams(scope: &mut Scope, entries: Vec<Entry>) -> Upstreams {
+pub(crate) fn upstreams(scope: &mut Scope, taken: &Taken, entries: Vec<Entry>) -> Upstreams {
     let mut upstreams = Upstreams::default();
     for (index, (name, span, section)) in entries.into_iter().enumerate() {
         scope.keep(name.span(), names::name(name.get_ref()));
         // A broken upstream has its name too, so that its routes are not wrong as well.
         upstreams.ids.insert(name.get_ref().clone(), UpstreamId::at(index));
         if let Some(section) = section {
-            upstreams.table.push(upstream(scope, name.into_inner(), span, section));
+            upstreams.table.push(upstream(scope, taken, name.into_inner(), span, section));
         }
     }
     upstreams
@@ -59,6 +64,7 @@ pub(crate) fn upstreams(scope: &mut Scope, entries: Vec<Entry>) -> Upstreams {
 
 fn upstream(
     scope: &mut Scope,
+    taken: &Taken,
     name: String,
     span: Range<usize>,
     section: Section<raw::Upstream>,
@@ -71,7 +77,7 @@ fn upstream(
                 let message = format!("upstream `{name}` has an empty list of peers");
                 scope.report(peers.span(), Diagnostic::error(codes::NO_PEERS, message).with_help(help));
             }
-            self::peers(scope, peers.into_inner(), &lost)
+            self::peers(scope, taken, peers.into_inner(), &lost)
         }
         None => {
             scope.missing(span, &lost, ("upstreams", "peers"), format!("upstream `{name}` has no `peers`"));
@@ -81,7 +87,7 @@ fn upstream(
     Upstream { name: name.into(), peers, timeouts: timeouts(scope, raw.timeouts) }
 }
 
-fn peers(scope: &mut Scope, raws: Vec<Spanned<raw::Peer>>, lost: &Lost) -> Vec<PeerAddress> {
+fn peers(scope: &mut Scope, taken: &Taken, raws: Vec<Spanned<raw::Peer>>, lost: &Lost) -> Vec<PeerAddress> {
     let mut first: HashMap<PeerAddress, Range<usize>> = HashMap::new();
     let mut peers = Vec::new();
     for raw in raws {
@@ -105,6 +111,7 @@ fn peers(scope: &mut Scope, raws: Vec<Spanned<raw::Peer>>, lost: &Lost) -> Vec<P
             continue;
         }
         first.insert(peer.clone(), text.span());
+        scope.keep(text.span(), taken.refuse_self(&peer));
         peers.push(peer);
     }
     peers
