@@ -12,14 +12,13 @@ pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &m
     if let Some(method) = ctx.chosen_method() {
         head.set_method(method.clone());
     }
-    if !head.headers.contains_key(header::HOST) && head.uri.authority().is_none() {
+    if head.uri.authority().is_none() && !head.headers.contains_key(header::HOST) {
         // HTTP/1.0 may go without; what is sent on is HTTP/1.1, which may not (RFC 9112, section 3.2).
         let peer = ctx.tried.last().map(ToString::to_string).unwrap_or_default();
         head.insert_header(header::HOST, peer)?;
     }
-    if head.headers.contains_key(header::EXPECT) {
+    if head.remove_header(&header::EXPECT).is_some() {
         // The expectation is the proxy's to meet: it has decided to take the body (RFC 9110, section 10.1.1).
-        head.remove_header(&header::EXPECT);
         if !ctx.continued && session.req_header().version == Version::HTTP_11 {
             ctx.continued = true;
             session.write_continue_response().await?;
