@@ -38,6 +38,7 @@ mod chain;
 pub mod exchange;
 mod failure;
 mod metrics;
+mod printable;
 
 mod error;
 
@@ -51,3 +52,4 @@ pub use error::{ConfigureError, EngineError, LoadError, LoadReason};
 pub use exchange::Lent;
 pub use inspect::{Inspection, inspect};
 pub use loaded::{Plugin, PluginSpec};
+pub use printable::{is_printable, printable};

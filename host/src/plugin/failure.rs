@@ -9,7 +9,8 @@ use wasmtime::{Trap, WasmBacktrace};
 
 use super::exchange::Failure;
 use super::limits::{Limits, Stopped};
-use super::voice::{Voice, tidy};
+use super::printable::printable;
+use super::voice::Voice;
 use crate::phase::Phase;
 
 /// A call, or the making of an instance, that did not come to its end. The instance is not to be used again.
@@ -104,8 +105,8 @@ impl FailedCall<'_> {
             phase = self.phase.name(),
             reason = self.failure.name(),
             request = self.request,
-            detail = %tidy(detail),
-            backtrace = %tidy(backtrace),
+            detail = %printable(detail),
+            backtrace = %printable(backtrace),
             left_out,
             "plugin failed"
         );

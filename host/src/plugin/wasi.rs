@@ -14,8 +14,9 @@ use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView, async_trait};
 
 pub(super) use immediate::{HasImmediate, Immediate};
 
+use super::printable::MESSAGE;
 use super::store::State;
-use super::voice::{MESSAGE, Voice};
+use super::voice::Voice;
 
 /// What a guest may hold open at once: streams and pollables.
 const HANDLES: usize = 1_000;
