@@ -57,6 +57,8 @@ pub enum LoadReason {
     Mismatch(String),
     #[error("does not compile: {}", printable(.0))]
     Compile(String),
+    #[error("the compiler was stopped: {}", printable(.0))]
+    CompilerStopped(String),
     #[error("took longer than {seconds} s to compile")]
     CompileTimeout { seconds: u64 },
     #[error("the compiler can't be started: {0}")]
@@ -88,6 +90,7 @@ impl LoadReason {
                 "a plugin gets clocks, random, standard output and the interfaces of the contract; no sockets, no HTTP"
             }
             Self::Compile(_) => "check the component with `wasm-tools validate`",
+            Self::CompilerStopped(_) => "make the component smaller, above all its largest functions",
             Self::CompileTimeout { .. } => {
                 "make the component smaller, or try again when the machine is less busy"
             }
