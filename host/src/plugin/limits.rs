@@ -14,7 +14,7 @@ const PARTS: usize = 100;
 /// Linear memories of one component.
 const MEMORIES: usize = 4;
 
-/// Host calls of one call: WIT `request`.
+/// Host calls of one call, those of WASI included: WIT `request`.
 const HOST_CALLS: u32 = 10_000;
 
 /// Bytes that one host call or verdict may hand to the host: the largest body, and room for its headers. Lists
