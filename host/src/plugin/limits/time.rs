@@ -5,6 +5,7 @@
 //! thread's CPU clock is sampled; at the ones after, the call is ended when it used its limit since then. So a
 //! guest that computes is cut between its limit and three ticks more, later only where the ticker itself is
 //! kept from the CPU. On a fiber, the guest yields to its worker at each tick, and only its own slices count.
+//! The worker looks at its sockets before the guest goes on: others wait for a tick, not for the guest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -107,7 +108,10 @@ impl Watch {
         self.slice.began.store(now, Ordering::Relaxed);
         Ok(match self.stack {
             Stack::Worker => UpdateDeadline::Continue(1),
-            Stack::Fiber => UpdateDeadline::Yield(1),
+            // Wasmtime's own `Yield` goes straight back into the run queue, and tokio looks at sockets and
+            // timers only when that is empty, or every 61 polls: other requests would wait for 61 slices.
+            // `yield_now` comes back after the driver was polled.
+            Stack::Fiber => UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())),
         })
     }
 }
