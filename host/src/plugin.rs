@@ -30,6 +30,7 @@ mod fiber;
 mod instance;
 mod limits;
 mod pool;
+mod setup;
 mod store;
 
 // How it is called.

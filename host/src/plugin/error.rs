@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::contract::PACKAGE;
 use super::printable::{list, printable};
@@ -65,6 +66,8 @@ pub enum LoadReason {
     Compiler(std::io::Error),
     #[error("no instance can be made: {}", printable(.0))]
     Instantiate(String),
+    #[error("does not start within {} ms of CPU time", .limit.as_millis())]
+    SlowStart { limit: Duration },
 }
 
 impl LoadReason {
@@ -98,6 +101,9 @@ impl LoadReason {
                 "raise `limits.memory` in the manifest if the plugin starts with more memory; where the system can't allocate it, \
                  the limit of addresses (`ulimit -v`) must leave 4.1 GiB for each instance"
             }
+            Self::SlowStart { .. } => {
+                "do less at the start, or at build time: an instance may be made while a request waits for it, so no limit allows more"
+            }
         })
     }
 }
@@ -116,8 +122,8 @@ pub enum ConfigureError {
     Refused { plugin: Arc<str>, message: String },
     #[error("plugin `{plugin}` takes no configuration; remove `config`")]
     TakesNone { plugin: Arc<str> },
-    #[error("plugin `{plugin}` did not finish reading its configuration within {seconds} s")]
-    TimedOut { plugin: Arc<str>, seconds: u64 },
+    #[error("plugin `{plugin}` did not finish reading its configuration within {} ms of CPU time", .limit.as_millis())]
+    TimedOut { plugin: Arc<str>, limit: Duration },
     #[error("plugin `{plugin}` failed while it read its configuration: {}", printable(.failure))]
     Failed { plugin: Arc<str>, failure: String },
 }

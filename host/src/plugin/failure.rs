@@ -42,8 +42,8 @@ impl Ended {
             Self::Mismatch(_) => return Failure::Instantiate,
             Self::Guest(error) => error,
         };
-        match error.downcast_ref::<Stopped>() {
-            Some(Stopped::TimeLimit) => return Failure::TimeLimit,
+        match self.stopped() {
+            Some(Stopped::TimeLimit | Stopped::SetupTime) => return Failure::TimeLimit,
             Some(Stopped::HostCallLimit) => return Failure::HostCallLimit,
             None => {}
         }
@@ -55,17 +55,25 @@ impl Ended {
         }
     }
 
+    /// The limit that ended it, where it was one of the host's own.
+    pub(super) fn stopped(&self) -> Option<Stopped> {
+        match self {
+            Self::Guest(error) => error.downcast_ref::<Stopped>().copied(),
+            Self::Mismatch(_) | Self::Waited | Self::HostPanic(_) => None,
+        }
+    }
+
     /// In one line, without the backtrace.
     pub(super) fn detail(&self) -> Cow<'_, str> {
         match self {
             Self::Guest(error) | Self::Mismatch(error) => Cow::Owned(error.root_cause().to_string()),
-            Self::Waited => Cow::Borrowed("the call waited for longer than its wall time"),
+            Self::Waited => Cow::Borrowed("it waited for longer than its wall time"),
             Self::HostPanic(text) => Cow::Owned(format!("a host call panicked: {text}")),
         }
     }
 
     /// The guest's functions, innermost first: `handle < on_request < main`.
-    fn backtrace(&self) -> String {
+    pub(super) fn backtrace(&self) -> String {
         let mut text = String::new();
         let Self::Guest(error) = self else { return text };
         let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else { return text };
@@ -81,11 +89,12 @@ impl Ended {
     }
 }
 
-/// The call that failed.
+/// The call that failed, or the making of an instance ahead of one.
 pub(super) struct FailedCall<'a> {
     pub(super) voice: &'a Voice,
     pub(super) plugin: &'a str,
-    pub(super) phase: Phase,
+    /// None where an instance was made ahead.
+    pub(super) phase: Option<Phase>,
     pub(super) request: &'a str,
     pub(super) failure: Failure,
 }
@@ -102,7 +111,7 @@ impl FailedCall<'_> {
         tracing::error!(
             target: "plugin",
             plugin = self.plugin,
-            phase = self.phase.name(),
+            phase = self.phase.map(Phase::name),
             reason = self.failure.name(),
             request = self.request,
             detail = %printable(detail),

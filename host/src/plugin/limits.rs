@@ -26,6 +26,9 @@ pub(super) const HOST_CALL_BYTES: usize = 4 << 20;
 pub(super) enum Stopped {
     #[error("the call used up its time; a larger `limits.time` in the manifest allows more")]
     TimeLimit,
+    #[error("it used more than {} ms of CPU time, which is all that starting or configuring an instance may take",
+        time::SETUP.as_millis())]
+    SetupTime,
     #[error("the call made more than {HOST_CALLS} host calls")]
     HostCallLimit,
 }

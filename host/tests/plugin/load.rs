@@ -57,6 +57,9 @@ fn load_errors() {
     let large = Guest { on_request: Some(NEXT), pages: 17, ..Guest::default() };
     check(&large.build(), "memory minimum size of 17 pages exceeds memory limits", "limits.memory");
     check(&large.build(), "memory minimum size of 17 pages exceeds memory limits", "ulimit -v");
+    let slow = "(func $again (loop $again (br $again))) (start $again)";
+    let slow = Guest { on_request: Some(NEXT), items: slow, ..Guest::default() };
+    check(&slow.build(), "does not start within 100 ms of CPU time", "no limit allows more");
 }
 
 #[test]
@@ -177,7 +180,7 @@ fn configurations() {
     let trap = "plugin `guest` failed while it read its configuration: \
         trap: wasm trap: wasm `unreachable` instruction executed";
     check(Some("unreachable"), "{}", Err(trap));
-    let time = "plugin `guest` did not finish reading its configuration within 1 s";
+    let time = "plugin `guest` did not finish reading its configuration within 100 ms of CPU time";
     check(Some("(loop $again (br $again)) (i32.const 0)"), "{}", Err(time));
 }
 
