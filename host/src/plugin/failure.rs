@@ -47,6 +47,9 @@ impl Ended {
             Some(Stopped::HostCallLimit) => return Failure::HostCallLimit,
             None => {}
         }
+        if is_too_much(error) {
+            return Failure::BadResponse;
+        }
         match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => Failure::StackLimit,
             // A guest that got no memory usually traps a moment later, on something else.
@@ -87,6 +90,13 @@ impl Ended {
         }
         text
     }
+}
+
+/// Whether a verdict was larger than what the host takes at once. Nothing but the text tells that error from
+/// others; the guest has returned, so there is no backtrace, as there would be for what a host call was given.
+fn is_too_much(error: &wasmtime::Error) -> bool {
+    error.downcast_ref::<WasmBacktrace>().is_none()
+        && error.root_cause().to_string().starts_with("too much data is being copied")
 }
 
 /// The call that failed, or the making of an instance ahead of one.

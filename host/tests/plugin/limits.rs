@@ -51,6 +51,19 @@ async fn limits() {
         (i32.store (i32.const 72) (i32.const 4096)) (i32.store (i32.const 76) (i32.const 5000))
         (i32.const 64)";
     check(&bench, "overlapping lists", &hostile(overlap), Failure::Trap).await;
+    let large = "(drop (memory.grow (i32.const 80)))
+        (i32.store8 (i32.const 64) (i32.const 1)) (i32.store16 (i32.const 68) (i32.const 200))
+        (i32.store (i32.const 84) (i32.const BYTES))
+        (i32.const 64)";
+    for bytes in ["1048577", "5000000"] {
+        let body = large.replace("BYTES", bytes);
+        let guest = Guest { on_request: Some(&body), ..Guest::default() };
+        let mut spec = bench.spec(&guest.build());
+        spec.limits.memory = 8 << 20;
+        let decision = bench.chain(&spec).on_request(&mut request(&[])).await;
+        let expected = matches!(decision, Decision::Failed { failure: Failure::BadResponse, .. });
+        assert!(expected, "a body of {bytes} bytes: {decision:?}");
+    }
     check(&bench, "verdict out of bounds", &hostile("(i32.const -8)"), Failure::Trap).await;
 }
 
