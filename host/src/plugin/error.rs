@@ -76,7 +76,8 @@ impl LoadReason {
         Some(match self {
             Self::Unreadable(_) | Self::Compiler(_) => return None,
             Self::NotAFile | Self::Empty | Self::Elf | Self::NotWasm | Self::Damaged(_) => {
-                "build the plugin again (in Rust: `cargo build --release --target wasm32-wasip2`), and copy the `.wasm` file whole"
+                "build the plugin again (in Rust: `cargo build --release --target wasm32-wasip2`), and \
+                 copy the `.wasm` file whole"
             }
             Self::TooLarge { .. } => "build in release mode, with `strip = true` and `lto = true`",
             Self::HashMismatch { .. } => {
@@ -98,11 +99,12 @@ impl LoadReason {
                 "make the component smaller, or try again when the machine is less busy"
             }
             Self::Instantiate(_) => {
-                "raise `limits.memory` in the manifest if the plugin starts with more memory; where the system can't allocate it, \
-                 the limit of addresses (`ulimit -v`) must leave 4.1 GiB for each instance"
+                "raise `limits.memory` in the manifest if the plugin starts with more memory; where the system can't \
+                 allocate it, the limit of addresses (`ulimit -v`) must leave 4.1 GiB for each instance"
             }
             Self::SlowStart { .. } => {
-                "do less at the start, or at build time: an instance may be made while a request waits for it, so no limit allows more"
+                "do less at the start, or at build time: an instance may be made while a request \
+                 waits for it, so no limit allows more"
             }
         })
     }
