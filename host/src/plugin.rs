@@ -30,6 +30,7 @@ mod fiber;
 mod instance;
 mod limits;
 mod pool;
+mod setup;
 mod store;
 
 // How it is called.
@@ -38,6 +39,7 @@ mod chain;
 pub mod exchange;
 mod failure;
 mod metrics;
+mod printable;
 
 mod error;
 
@@ -51,3 +53,4 @@ pub use error::{ConfigureError, EngineError, LoadError, LoadReason};
 pub use exchange::Lent;
 pub use inspect::{Inspection, inspect};
 pub use loaded::{Plugin, PluginSpec};
+pub use printable::{is_printable, printable};

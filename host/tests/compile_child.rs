@@ -1,14 +1,15 @@
 //! Compiling in a child process. The child is this executable again, so this test has no harness: `main` is
 //! the child's or the test's, as the proxy's is.
-#![allow(clippy::expect_used, reason = "a test that can't go on has failed")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that can't go on has failed")]
 
 #[path = "plugin/guest.rs"]
 #[allow(dead_code, reason = "the other tests use more of it")]
 mod guest;
 
 use std::num::NonZeroUsize;
-use std::process::ExitCode;
-use std::time::Duration;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use edgewright::config::model::{Isolation, Limits, OnFailure};
 use edgewright::phase::Phase;
@@ -22,7 +23,53 @@ fn main() -> ExitCode {
         return compile_child();
     }
     a_child_compiles();
+    a_child_is_bounded_and_ends_with_its_parent();
     ExitCode::SUCCESS
+}
+
+/// It waits for a component that does not come. What goes away is the thread that spawned it: to the system, the
+/// parent.
+fn a_child_is_bounded_and_ends_with_its_parent() {
+    let spawned = std::thread::Builder::new().spawn(|| {
+        let mut child = Command::new("/proc/self/exe")
+            .arg(COMPILE_ARGUMENT)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("a child");
+        let file = format!("/proc/{}/limits", child.id());
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let bounded = |limits: &str, name: &str, value: &str| {
+            let line = limits.lines().find_map(|line| line.strip_prefix(name)).expect("a limit");
+            line.split_whitespace().next() == Some(value)
+        };
+        loop {
+            let limits = std::fs::read_to_string(&file).expect("the limits of the child");
+            if bounded(&limits, "Max address space", "2147483648") && bounded(&limits, "Max cpu time", "60") {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{:?}: not bounded: {limits}", child.try_wait());
+            std::thread::yield_now();
+        }
+        assert!(child.try_wait().expect("a child").is_none(), "it waits");
+        child
+    });
+    let mut child = spawned.expect("a thread").join().expect("a child");
+    // Its pipe is still open: nothing but the signal ends it.
+    let stdin = child.stdin.take();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill().expect("our child");
+            panic!("it outlives its parent");
+        }
+        std::thread::yield_now();
+    };
+    drop(stdin);
+    assert_eq!(status.signal(), Some(9), "{status}");
 }
 
 fn a_child_compiles() {

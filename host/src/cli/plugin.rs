@@ -1,4 +1,5 @@
-//! `edgewright plugin`: looks at components without running them.
+//! `edgewright plugin`: looks at components without running them. Nothing that a file says of itself reaches
+//! the terminal as it is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::plugin::{Inspection, Kind, LoadReason, inspect};
+use crate::plugin::{Inspection, Kind, LoadReason, inspect, is_printable, printable};
 
 use super::{BAD_INPUT, mistake, out};
 
@@ -38,12 +39,12 @@ impl Inspect {
     fn run(&self) -> ExitCode {
         let inspection = match inspect(&self.file) {
             Ok(inspection) => inspection,
-            Err(error) => return mistake(&format!("`{}`: {error}", self.file.display())),
+            Err(error) => return mistake(&format!("`{}`: {error}", printable(&self.file.to_string_lossy()))),
         };
         let report = Report::of(&self.file, &inspection);
         if self.json {
             match serde_json::to_string_pretty(&report) {
-                Ok(json) => out(&(json + "\n")),
+                Ok(json) => out(&(escaped(&json) + "\n")),
                 Err(error) => return mistake(&error.to_string()),
             }
         } else {
@@ -52,6 +53,9 @@ impl Inspect {
         if inspection.refused.is_some() { ExitCode::from(BAD_INPUT) } else { ExitCode::SUCCESS }
     }
 }
+
+/// Imports that are listed for people.
+const IMPORTS: usize = 100;
 
 /// What is printed of a file.
 #[derive(Debug, Serialize)]
@@ -107,18 +111,21 @@ impl<'a> Report<'a> {
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |label: &str, text: &str| writeln!(f, "{label:<14}{text}");
-        line("file", &self.file.display().to_string())?;
+        line("file", &printable(&self.file.to_string_lossy()))?;
         line("kind", self.kind)?;
         if let Some(version) = self.contract {
-            line("contract", &format!("edgewright:plugin@{version}"))?;
+            line("contract", &format!("edgewright:plugin@{}", printable(version)))?;
         }
         if !self.phases.is_empty() {
             line("phases", &self.phases.join(", "))?;
         }
         line("configuration", if self.takes_configuration { "yes" } else { "none" })?;
-        for (index, import) in self.imports.iter().enumerate() {
+        for (index, import) in self.imports.iter().take(IMPORTS).enumerate() {
             let granted = if import.granted { "" } else { " (not granted)" };
-            line(if index == 0 { "imports" } else { "" }, &format!("{}{granted}", import.name))?;
+            line(if index == 0 { "imports" } else { "" }, &format!("{}{granted}", printable(import.name)))?;
+        }
+        if let Some(more @ 1..) = self.imports.len().checked_sub(IMPORTS) {
+            line("", &format!("and {more} more"))?;
         }
         line("size", &format!("{} bytes", self.size_bytes))?;
         line("sha256", self.sha256)?;
@@ -127,5 +134,61 @@ impl fmt::Display for Report<'_> {
             (Some(reason), None) => line("refused", reason),
             (None, _) => line("loads", "yes, as far as that shows without compiling it"),
         }
+    }
+}
+
+/// JSON of the same meaning, without characters that a terminal would obey: those that JSON itself leaves as
+/// they are stand in strings only.
+fn escaped(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for char in json.chars() {
+        if char == '\n' || is_printable(char) {
+            escaped.push(char);
+        } else {
+            escaped += &format!("\\u{:04x}", u32::from(char));
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "a:b/c@\u{1b}[2J\u{9b}2J\r\nloads         yes\u{202e}";
+
+    fn inspection(name: &str, imports: usize) -> Inspection {
+        let import = crate::plugin::Import { name: name.to_owned(), granted: false };
+        Inspection {
+            kind: Kind::Component,
+            contract: Some(name.to_owned()),
+            phases: Vec::new(),
+            takes_configuration: false,
+            imports: vec![import; imports],
+            size: 1,
+            sha256: String::new(),
+            refused: Some(LoadReason::NotGranted { import: name.to_owned() }),
+        }
+    }
+
+    #[test]
+    fn names_can_not_forge_what_is_printed() {
+        let inspection = inspection(NAME, 1);
+        let report = Report::of(Path::new("a\u{1b}.wasm"), &inspection);
+        let text = report.to_string();
+        assert!(text.chars().all(|char| char == '\n' || is_printable(char)), "{text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("loads")), "{text}");
+        let json = escaped(&serde_json::to_string_pretty(&report).expect("JSON"));
+        assert!(json.chars().all(|char| char == '\n' || is_printable(char)), "{json:?}");
+        let read: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(read["imports"][0]["name"], NAME, "the name itself is kept");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let inspection = inspection("a:b/c@0.1.0", 20_000);
+        let text = Report::of(Path::new("a.wasm"), &inspection).to_string();
+        assert!(text.contains("and 19900 more"), "{text}");
+        assert!(text.len() < 8_000, "{} bytes", text.len());
     }
 }

@@ -91,9 +91,9 @@ fn translate(engine: &wasmtime::Engine, bytes: &[u8]) -> Result<Vec<u8>, LoadRea
 
 fn load(engine: &Engine, artefact: &[u8]) -> wasmtime::Result<Component> {
     // SAFETY: the bytes must be what `precompile_component` returned. They are: this process, or a child that
-    // runs the same executable, has just made them; or they come from the cache, whose directory nobody but
-    // this user can write to, and whose file has the digest that was written with it. Wasmtime itself refuses
-    // what another version or other settings made.
+    // runs the same executable, has just made them; or they come from the cache, whose directory and
+    // file nobody but this user can write to, and whose digest covers the component, the compiler and the code.
+    // Wasmtime itself refuses what another version or other settings made.
     unsafe { Component::deserialize(engine.wasmtime(), artefact) }
 }
 

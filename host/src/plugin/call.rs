@@ -17,9 +17,9 @@ use super::convert;
 use super::exchange::{Exchange, Failure, Lent, PluginResponse};
 use super::failure::FailedCall;
 use super::instance::{Functions, Instance};
-use super::limits::time::TimeLimit;
 use super::loaded::Plugin;
 use super::pool::Lease;
+use super::setup::{self, From};
 use crate::phase::Phase;
 
 /// What is particular to a phase.
@@ -93,47 +93,26 @@ async fn ready_instance<H: Hook>(
     config: ConfigId,
     lent: &mut Lent,
 ) -> Result<Box<Instance>, Failure> {
-    let mut instance = match plugin.pool().lease() {
-        Lease::Ready(instance) => instance,
-        Lease::Build(seat) => plugin.blueprint().build(Some(seat)).await.map_err(|ended| {
-            failed_call::<H>(plugin, Failure::Instantiate, lent).log_ended(&ended);
-            Failure::Instantiate
-        })?,
+    let from = match plugin.pool().lease() {
+        Lease::Ready(instance) if instance.knows(config) => return Ok(instance),
+        Lease::Ready(instance) => From::Idle(instance),
+        Lease::Build(seat) => From::Nothing(seat),
         Lease::Exhausted => {
             failed_call::<H>(plugin, Failure::PoolExhausted, lent).log("all instances are busy", "");
             return Err(Failure::PoolExhausted);
         }
     };
-    if !instance.knows(config) {
-        tell(plugin, &mut instance, config).await.map_err(|detail| {
-            failed_call::<H>(plugin, Failure::Instantiate, lent).log(&detail, "");
-            Failure::Instantiate
-        })?;
-    }
-    Ok(instance)
-}
-
-/// Tells an instance a configuration that the plugin has taken before.
-///
-/// # Errors
-/// It does not take it this time: for the log.
-pub(super) async fn tell(plugin: &Plugin, instance: &mut Instance, config: ConfigId) -> Result<(), String> {
-    if let Some(configure) = instance.functions().configure {
-        let json = plugin.configurations().json(config).ok_or("the configuration is not known")?;
-        let told =
-            instance.call(configure, (config.number(), json.as_ref().to_owned()), TimeLimit::SETUP).await;
-        let (answer,) = told.map_err(|ended| format!("in `lifecycle.configure`: {}", ended.detail()))?;
-        answer.map_err(|message| format!("a configuration that it took before was refused: {message}"))?;
-    }
-    instance.learned(config);
-    Ok(())
+    setup::ready(plugin, from, config).await.map_err(|unready| {
+        failed_call::<H>(plugin, Failure::Instantiate, lent).log(unready.detail(), unready.backtrace());
+        Failure::Instantiate
+    })
 }
 
 fn failed_call<'a, H: Hook>(plugin: &'a Plugin, failure: Failure, lent: &'a Lent) -> FailedCall<'a> {
     FailedCall {
         voice: plugin.blueprint().voice(),
         plugin: plugin.name(),
-        phase: H::PHASE,
+        phase: Some(H::PHASE),
         request: lent.exchange().map_or("-", |exchange| &exchange.facts.request_id),
         failure,
     }

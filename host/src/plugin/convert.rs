@@ -63,7 +63,13 @@ pub(super) fn response(made: types::Response) -> Result<PluginResponse, String> 
     if bytes > head::HEAD {
         return Err(format!("its head has {bytes} bytes, more than 64 KiB"));
     }
-    Ok(PluginResponse { status, headers, body: Bytes::from(made.body) })
+    let body = if has_body(status) { Bytes::from(made.body) } else { Bytes::new() };
+    Ok(PluginResponse { status, headers, body })
+}
+
+/// Whether a status goes with a body: RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5.
+fn has_body(status: StatusCode) -> bool {
+    !matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 /// The finished request.
@@ -130,5 +136,18 @@ mod tests {
         check(200, ("a b", "1"), 0, Err("header `a b`: the name is not one"));
         check(200, ("a", "1\r\nb: 2"), 0, Err("header `a`: the value holds control characters"));
         check(200, ("a", "1"), (1 << 20) + 1, Err("the body has 1048577 bytes, more than 1 MiB"));
+    }
+
+    #[test]
+    fn statuses_without_a_body_have_none() {
+        fn check(status: u16, expected: usize) {
+            let made = response(types::Response { status, headers: Vec::new(), body: b"text".to_vec() });
+            assert_eq!(made.map(|made| made.body.len()), Ok(expected), "{status}");
+        }
+        check(200, 4);
+        check(204, 0);
+        check(205, 0);
+        check(304, 0);
+        check(404, 4);
     }
 }

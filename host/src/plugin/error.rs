@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::contract::PACKAGE;
+use super::printable::{list, printable};
 
 /// The engine can't be set up.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +19,7 @@ pub enum EngineError {
 
 /// A plugin was not loaded.
 #[derive(Debug, thiserror::Error)]
-#[error("plugin `{plugin}` was not loaded: `{}`: {reason}", file.display())]
+#[error("plugin `{plugin}` was not loaded: `{}`: {reason}", printable(&file.to_string_lossy()))]
 pub struct LoadError {
     pub plugin: Arc<str>,
     pub file: PathBuf,
@@ -25,7 +27,7 @@ pub struct LoadError {
     pub reason: LoadReason,
 }
 
-/// Why a component can't be a plugin.
+/// Why a component can't be a plugin. What comes from the component is kept as it is, and printable in the message.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadReason {
     #[error("the file can't be read: {0}")]
@@ -44,24 +46,28 @@ pub enum LoadReason {
     NotWasm,
     #[error("a core WebAssembly module, not a component")]
     CoreModule,
-    #[error("damaged: {0}")]
+    #[error("damaged: {}", printable(.0))]
     Damaged(String),
-    #[error("made for `edgewright:plugin@{found}`; this proxy has `{PACKAGE}`")]
+    #[error("made for `edgewright:plugin@{}`; this proxy has `{PACKAGE}`", printable(.found))]
     OtherVersion { found: String },
     #[error("exports no phase of `{PACKAGE}`{}", exported(.exports))]
     NoPhase { exports: Vec<String> },
-    #[error("import `{import}` isn't granted")]
+    #[error("import `{}` isn't granted", printable(.import))]
     NotGranted { import: String },
-    #[error("does not fit the contract `{PACKAGE}`: {0}")]
+    #[error("does not fit the contract `{PACKAGE}`: {}", printable(.0))]
     Mismatch(String),
-    #[error("does not compile: {0}")]
+    #[error("does not compile: {}", printable(.0))]
     Compile(String),
+    #[error("the compiler was stopped: {}", printable(.0))]
+    CompilerStopped(String),
     #[error("took longer than {seconds} s to compile")]
     CompileTimeout { seconds: u64 },
     #[error("the compiler can't be started: {0}")]
     Compiler(std::io::Error),
-    #[error("no instance can be made: {0}")]
+    #[error("no instance can be made: {}", printable(.0))]
     Instantiate(String),
+    #[error("does not start within {} ms of CPU time", .limit.as_millis())]
+    SlowStart { limit: Duration },
 }
 
 impl LoadReason {
@@ -70,7 +76,8 @@ impl LoadReason {
         Some(match self {
             Self::Unreadable(_) | Self::Compiler(_) => return None,
             Self::NotAFile | Self::Empty | Self::Elf | Self::NotWasm | Self::Damaged(_) => {
-                "build the plugin again, for example with `edgewright plugin build`, and copy the `.wasm` file whole"
+                "build the plugin again (in Rust: `cargo build --release --target wasm32-wasip2`), and \
+                 copy the `.wasm` file whole"
             }
             Self::TooLarge { .. } => "build in release mode, with `strip = true` and `lto = true`",
             Self::HashMismatch { .. } => {
@@ -87,11 +94,17 @@ impl LoadReason {
                 "a plugin gets clocks, random, standard output and the interfaces of the contract; no sockets, no HTTP"
             }
             Self::Compile(_) => "check the component with `wasm-tools validate`",
+            Self::CompilerStopped(_) => "make the component smaller, above all its largest functions",
             Self::CompileTimeout { .. } => {
                 "make the component smaller, or try again when the machine is less busy"
             }
             Self::Instantiate(_) => {
-                "raise `limits.memory` in the manifest if the plugin starts with more memory"
+                "raise `limits.memory` in the manifest if the plugin starts with more memory; where the system can't \
+                 allocate it, the limit of addresses (`ulimit -v`) must leave 4.1 GiB for each instance"
+            }
+            Self::SlowStart { .. } => {
+                "do less at the start, or at build time: an instance may be made while a request \
+                 waits for it, so no limit allows more"
             }
         })
     }
@@ -100,19 +113,19 @@ impl LoadReason {
 fn exported(names: &[String]) -> String {
     match names {
         [] => "; it exports nothing".into(),
-        names => format!("; it exports `{}`", names.join("`, `")),
+        names => format!("; it exports {}", list(names)),
     }
 }
 
 /// A configuration was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigureError {
-    #[error("plugin `{plugin}` refused its configuration: {message}")]
+    #[error("plugin `{plugin}` refused its configuration: {}", printable(.message))]
     Refused { plugin: Arc<str>, message: String },
     #[error("plugin `{plugin}` takes no configuration; remove `config`")]
     TakesNone { plugin: Arc<str> },
-    #[error("plugin `{plugin}` did not finish reading its configuration within {seconds} s")]
-    TimedOut { plugin: Arc<str>, seconds: u64 },
-    #[error("plugin `{plugin}` failed while it read its configuration: {failure}")]
+    #[error("plugin `{plugin}` did not finish reading its configuration within {} ms of CPU time", .limit.as_millis())]
+    TimedOut { plugin: Arc<str>, limit: Duration },
+    #[error("plugin `{plugin}` failed while it read its configuration: {}", printable(.failure))]
     Failed { plugin: Arc<str>, failure: String },
 }

@@ -9,7 +9,8 @@ use wasmtime::{Trap, WasmBacktrace};
 
 use super::exchange::Failure;
 use super::limits::{Limits, Stopped};
-use super::voice::{Voice, tidy};
+use super::printable::printable;
+use super::voice::Voice;
 use crate::phase::Phase;
 
 /// A call, or the making of an instance, that did not come to its end. The instance is not to be used again.
@@ -41,10 +42,13 @@ impl Ended {
             Self::Mismatch(_) => return Failure::Instantiate,
             Self::Guest(error) => error,
         };
-        match error.downcast_ref::<Stopped>() {
-            Some(Stopped::TimeLimit) => return Failure::TimeLimit,
+        match self.stopped() {
+            Some(Stopped::TimeLimit | Stopped::SetupTime) => return Failure::TimeLimit,
             Some(Stopped::HostCallLimit) => return Failure::HostCallLimit,
             None => {}
+        }
+        if is_too_much(error) {
+            return Failure::BadResponse;
         }
         match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => Failure::StackLimit,
@@ -54,17 +58,25 @@ impl Ended {
         }
     }
 
+    /// The limit that ended it, where it was one of the host's own.
+    pub(super) fn stopped(&self) -> Option<Stopped> {
+        match self {
+            Self::Guest(error) => error.downcast_ref::<Stopped>().copied(),
+            Self::Mismatch(_) | Self::Waited | Self::HostPanic(_) => None,
+        }
+    }
+
     /// In one line, without the backtrace.
     pub(super) fn detail(&self) -> Cow<'_, str> {
         match self {
             Self::Guest(error) | Self::Mismatch(error) => Cow::Owned(error.root_cause().to_string()),
-            Self::Waited => Cow::Borrowed("the call waited for longer than its wall time"),
+            Self::Waited => Cow::Borrowed("it waited for longer than its wall time"),
             Self::HostPanic(text) => Cow::Owned(format!("a host call panicked: {text}")),
         }
     }
 
     /// The guest's functions, innermost first: `handle < on_request < main`.
-    fn backtrace(&self) -> String {
+    pub(super) fn backtrace(&self) -> String {
         let mut text = String::new();
         let Self::Guest(error) = self else { return text };
         let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else { return text };
@@ -80,11 +92,19 @@ impl Ended {
     }
 }
 
-/// The call that failed.
+/// Whether a verdict was larger than what the host takes at once. Nothing but the text tells that error from
+/// others; the guest has returned, so there is no backtrace, as there would be for what a host call was given.
+fn is_too_much(error: &wasmtime::Error) -> bool {
+    error.downcast_ref::<WasmBacktrace>().is_none()
+        && error.root_cause().to_string().starts_with("too much data is being copied")
+}
+
+/// The call that failed, or the making of an instance ahead of one.
 pub(super) struct FailedCall<'a> {
     pub(super) voice: &'a Voice,
     pub(super) plugin: &'a str,
-    pub(super) phase: Phase,
+    /// None where an instance was made ahead.
+    pub(super) phase: Option<Phase>,
     pub(super) request: &'a str,
     pub(super) failure: Failure,
 }
@@ -101,11 +121,11 @@ impl FailedCall<'_> {
         tracing::error!(
             target: "plugin",
             plugin = self.plugin,
-            phase = self.phase.name(),
+            phase = self.phase.map(Phase::name),
             reason = self.failure.name(),
             request = self.request,
-            detail = %tidy(detail),
-            backtrace = %tidy(backtrace),
+            detail = %printable(detail),
+            backtrace = %printable(backtrace),
             left_out,
             "plugin failed"
         );

@@ -14,7 +14,7 @@ const PARTS: usize = 100;
 /// Linear memories of one component.
 const MEMORIES: usize = 4;
 
-/// Host calls of one call: WIT `request`.
+/// Host calls of one call, those of WASI included: WIT `request`.
 const HOST_CALLS: u32 = 10_000;
 
 /// Bytes that one host call or verdict may hand to the host: the largest body, and room for its headers. Lists
@@ -26,6 +26,9 @@ pub(super) const HOST_CALL_BYTES: usize = 4 << 20;
 pub(super) enum Stopped {
     #[error("the call used up its time; a larger `limits.time` in the manifest allows more")]
     TimeLimit,
+    #[error("it used more than {} ms of CPU time, which is all that starting or configuring an instance may take",
+        time::SETUP.as_millis())]
+    SetupTime,
     #[error("the call made more than {HOST_CALLS} host calls")]
     HostCallLimit,
 }

@@ -3,10 +3,8 @@
 
 use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
-use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
 use wasmtime_wasi::p2::bindings::{self, cli, clocks, filesystem, io, random};
-use wasmtime_wasi::random::{WasiRandom, WasiRandomView};
 
 use super::bindings::{log, request, response, types};
 use super::store::State;
@@ -31,8 +29,9 @@ pub(super) fn waiting(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<Stat
     wasi(&mut linker)?;
     filesystem::types::add_to_linker::<_, WasiFilesystem>(&mut linker, State::filesystem)?;
     io::error::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
-    io::poll::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
-    io::streams::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
+    io::poll::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+    // Here, too, streams are always ready.
+    bindings::sync::io::streams::add_to_linker::<_, HasImmediate>(&mut linker, immediate)?;
     Ok(linker)
 }
 
@@ -46,11 +45,11 @@ fn plugin(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 
 /// What of WASI never waits.
 fn wasi(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    clocks::wall_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)?;
-    clocks::monotonic_clock::add_to_linker::<_, WasiClocks>(linker, State::clocks)?;
-    random::random::add_to_linker::<_, WasiRandom>(linker, State::random)?;
-    random::insecure::add_to_linker::<_, WasiRandom>(linker, State::random)?;
-    random::insecure_seed::add_to_linker::<_, WasiRandom>(linker, State::random)?;
+    clocks::wall_clock::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    clocks::monotonic_clock::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    random::random::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    random::insecure::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    random::insecure_seed::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     filesystem::preopens::add_to_linker::<_, WasiFilesystem>(linker, State::filesystem)?;
     cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)?;
     cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)?;
@@ -65,7 +64,8 @@ fn wasi(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 }
 
 fn immediate(state: &mut State) -> Immediate<'_> {
-    Immediate(state.wasi().table())
+    let (wasi, limits) = state.wasi_and_limits();
+    Immediate { table: wasi.table(), limits }
 }
 
 struct WasiIo;

@@ -9,18 +9,19 @@ use serde_json::{Map, Value};
 
 use super::artifact::{self, Source};
 use super::blueprint::Blueprint;
-use super::call;
 use super::configuration::{ConfigId, Configurations};
 use super::contract::{Import, Survey};
 use super::engine::Engine;
 use super::error::{ConfigureError, LoadError, LoadReason};
 use super::exchange::Failure;
-use super::failure::Ended;
+use super::failure::{Ended, FailedCall};
 use super::instance::Instance;
-use super::limits::time::{Stack, TimeLimit};
+use super::limits::Stopped;
+use super::limits::time::{SETUP, Stack, TimeLimit};
 use super::metrics::PluginMetrics;
 use super::pool::Pool;
 use super::probe;
+use super::setup::{self, From, Unready};
 use super::voice::Voice;
 use crate::config::model::{Isolation, Limits, OnFailure};
 use crate::phase::Phase;
@@ -95,7 +96,7 @@ impl Plugin {
             survey,
             isolation: spec.isolation,
             on_failure: spec.on_failure,
-            time_limit: TimeLimit { cpu: spec.limits.time },
+            time_limit: TimeLimit::of_call(spec.limits.time),
             blueprint,
             pool: Pool::new(engine.workers(), spec.isolation, limit, metrics.instances.clone()),
             configurations: Configurations::default(),
@@ -103,7 +104,8 @@ impl Plugin {
         })
     }
 
-    /// Takes a configuration: an instance that is thrown away is told it, with 1 s of time. Blocks.
+    /// Takes a configuration: an instance that is thrown away is told it, in the time that any instance has.
+    /// Blocks.
     ///
     /// # Errors
     /// The plugin refuses it, takes none, or does not come to an end.
@@ -141,27 +143,31 @@ impl Plugin {
 
     fn not_configured(&self, instance: &Instance, ended: &Ended) -> ConfigureError {
         let plugin = Arc::clone(&self.name);
-        match instance.failure(ended) {
-            Failure::TimeLimit => {
-                ConfigureError::TimedOut { plugin, seconds: TimeLimit::SETUP.cpu.as_secs() }
-            }
-            failure => {
-                ConfigureError::Failed { plugin, failure: format!("{}: {}", failure.name(), ended.detail()) }
-            }
+        if ended.stopped() == Some(Stopped::SetupTime) {
+            return ConfigureError::TimedOut { plugin, limit: SETUP };
         }
+        let failure = format!("{}: {}", instance.failure(ended).name(), ended.detail());
+        ConfigureError::Failed { plugin, failure }
     }
 
     /// Makes unused instances for later calls that carry `config`, and takes used ones down: for plugins whose
     /// instances never serve two requests. Off the path of a request.
     pub async fn refill(&self, config: ConfigId) {
         while let Some(seat) = self.pool.tidy_up() {
-            let Ok(mut instance) = self.blueprint.build(Some(seat)).await else { return };
-            // The call that needs it says why it can't be told.
-            if call::tell(self, &mut instance, config).await.is_err() {
-                return;
+            match setup::ready(self, From::Nothing(seat), config).await {
+                Ok(instance) => self.pool.stock(instance),
+                Err(Unready::Paused) => return,
+                Err(failed) => return self.not_made_ahead(&failed),
             }
-            self.pool.stock(instance);
         }
+    }
+
+    fn not_made_ahead(&self, failed: &Unready) {
+        let failure = Failure::Instantiate;
+        self.metrics.failed(failure);
+        let voice = self.blueprint.voice();
+        let call = FailedCall { voice, plugin: &self.name, phase: None, request: "-", failure };
+        call.log(failed.detail(), failed.backtrace());
     }
 
     pub fn name(&self) -> &str {
@@ -259,6 +265,7 @@ fn try_out(engine: &Engine, blueprint: &Blueprint, name: &str) -> Result<(), Loa
     let instance =
         made.map_err(|error| LoadReason::Instantiate(error.to_string()))?.map_err(|ended| match ended {
             Ended::Mismatch(error) => LoadReason::Mismatch(format!("{error:#}")),
+            ended if ended.stopped() == Some(Stopped::SetupTime) => LoadReason::SlowStart { limit: SETUP },
             ended => LoadReason::Instantiate(ended.detail().into()),
         })?;
     if instance.is_nearly_full() {

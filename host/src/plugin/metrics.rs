@@ -71,7 +71,7 @@ impl Metrics {
         registry.register("edgewright_plugin_calls", "Calls of plugins by outcome", self.calls.clone());
         registry.register(
             "edgewright_plugin_failures",
-            "Calls of plugins that failed, by reason",
+            "Failures of plugins by reason",
             self.failures.clone(),
         );
         registry.register(

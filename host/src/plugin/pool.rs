@@ -1,14 +1,18 @@
 //! The instances of one plugin, a list for each worker thread: no lock, and no instance ever changes hands. A
 //! list is borrowed for a moment, never over a call. Must not know how instances are made or called.
 
+mod setback;
+
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use prometheus_client::metrics::gauge::Gauge;
 use thread_local::ThreadLocal;
 
+use self::setback::Setback;
 use super::instance::Instance;
 use crate::config::model::Isolation;
 
@@ -52,6 +56,7 @@ struct Worker {
     idle: Vec<Box<Instance>>,
     spent: Vec<Box<Instance>>,
     taken: Arc<AtomicUsize>,
+    setback: Setback,
 }
 
 impl Pool {
@@ -100,6 +105,21 @@ impl Pool {
     /// Keeps an unused instance for a later call.
     pub(super) fn stock(&self, instance: Box<Instance>) {
         self.worker().borrow_mut().idle.push(instance);
+    }
+
+    /// Whether this worker may set an instance up, or leaves that off for a while.
+    pub(super) fn may_set_up(&self) -> bool {
+        self.worker().borrow_mut().setback.admits(Instant::now())
+    }
+
+    /// An instance was set up.
+    pub(super) fn was_set_up(&self) {
+        self.worker().borrow_mut().setback = Setback::default();
+    }
+
+    /// An instance could not be set up.
+    pub(super) fn was_not_set_up(&self) {
+        self.worker().borrow_mut().setback.add(Instant::now());
     }
 
     fn worker(&self) -> &RefCell<Worker> {

@@ -38,8 +38,13 @@ impl State {
     }
 
     pub(super) fn wasi(&mut self) -> &mut Wasi {
+        self.wasi_and_limits().0
+    }
+
+    /// Both at once, for host functions that must not have all of this.
+    pub(super) fn wasi_and_limits(&mut self) -> (&mut Wasi, &mut Limits) {
         let voice = &self.voice;
-        self.wasi.get_or_insert_with(|| Box::new(Wasi::new(voice)))
+        (self.wasi.get_or_insert_with(|| Box::new(Wasi::new(voice))), &mut self.limits)
     }
 }
 

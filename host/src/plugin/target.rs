@@ -8,6 +8,9 @@ use http::{HeaderMap, HeaderValue, Method, header};
 
 use crate::{cookie, target};
 
+/// The path of `OPTIONS *`.
+const WHOLE_SERVER: &str = "*";
+
 /// Bytes of any part of the target.
 const PART: usize = 16 * 1024;
 
@@ -25,18 +28,25 @@ pub(super) fn query(query: &str) -> Option<Cow<'_, str>> {
 /// Both together.
 pub(super) fn join(path: &str, query: Option<&str>) -> Option<PathAndQuery> {
     let target = match query {
+        Some(_) if path == WHOLE_SERVER => return None,
         Some(query) => PathAndQuery::try_from(format!("{path}?{query}")),
         None => PathAndQuery::try_from(path),
     };
     target.ok()
 }
 
-/// A method that a plugin may set: a token, and no tunnel.
-pub(super) fn method(method: &str) -> Option<Method> {
+/// A method that a plugin may set for a path: a token, no tunnel, and no echo of what the proxy added to the
+/// request. The whole server (`*`) has `OPTIONS` only: RFC 9112, section 3.2.4.
+pub(super) fn method(method: &str, path: &str) -> Option<Method> {
     if method.len() > PART {
         return None;
     }
-    Method::from_bytes(method.as_bytes()).ok().filter(|method| *method != Method::CONNECT)
+    let method = Method::from_bytes(method.as_bytes()).ok()?;
+    match method {
+        Method::CONNECT | Method::TRACE => None,
+        Method::OPTIONS => Some(method),
+        method => (path != WHOLE_SERVER).then_some(method),
+    }
 }
 
 /// A host with or without a port, as it is sent upstream.
@@ -73,14 +83,20 @@ mod tests {
 
     #[test]
     fn methods() {
-        fn check(input: &str, expected: bool) {
-            assert_eq!(method(input).is_some(), expected, "{input}");
+        fn check(input: (&str, &str), expected: bool) {
+            assert_eq!(method(input.0, input.1).is_some(), expected, "{input:?}");
         }
-        check("GET", true);
-        check("purge", true);
-        check("CONNECT", false);
-        check("", false);
-        check("A B", false);
+        check(("GET", "/"), true);
+        check(("purge", "/"), true);
+        check(("OPTIONS", "/"), true);
+        check(("trace", "/"), true);
+        check(("TRACE", "/"), false);
+        check(("CONNECT", "/"), false);
+        check(("", "/"), false);
+        check(("A B", "/"), false);
+        check(("OPTIONS", "*"), true);
+        check(("GET", "*"), false);
+        check(("TRACE", "*"), false);
     }
 
     #[test]
@@ -97,5 +113,7 @@ mod tests {
         check(("/a?b", "c"), None);
         check(("/a", "b c"), None);
         check(("/a", "b#c"), None);
+        assert_eq!(join("*", Some("q")), None);
+        assert_eq!(join("*", None).as_ref().map(PathAndQuery::as_str), Some("*"));
     }
 }

@@ -1,16 +1,13 @@
 //! What a plugin writes into the proxy's log, and what the proxy writes about it: one line at a time, escaped,
 //! cut and limited in rate. Must not know where lines come from.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tracing::Level;
 
-/// A message is cut at this, in bytes.
-pub(super) const MESSAGE: usize = 1024;
+use super::printable::printable;
 
 /// Lines a second.
 const RATE: u64 = 100;
@@ -34,7 +31,7 @@ impl Voice {
             return;
         }
         let Some(left_out) = self.own.pass() else { return };
-        let (plugin, request, message) = (&*self.plugin, request_id.unwrap_or("-"), tidy(message));
+        let (plugin, request, message) = (&*self.plugin, request_id.unwrap_or("-"), printable(message));
         if left_out > 0 {
             tracing::warn!(target: "plugin", plugin, left_out, "plugin wrote too many lines");
         }
@@ -61,24 +58,6 @@ fn enabled(level: Level) -> bool {
         Level::DEBUG => tracing::enabled!(target: "plugin", Level::DEBUG),
         _ => tracing::enabled!(target: "plugin", Level::TRACE),
     }
-}
-
-/// The message without control characters, at most [`MESSAGE`] bytes of it.
-pub(super) fn tidy(message: &str) -> Cow<'_, str> {
-    let message = message.get(..message.floor_char_boundary(MESSAGE)).unwrap_or(message);
-    if !message.contains(char::is_control) {
-        return Cow::Borrowed(message);
-    }
-    let mut tidy = String::with_capacity(message.len() + 16);
-    for char in message.chars() {
-        if char.is_control() {
-            // Writing to a string does not fail.
-            let _ = write!(tidy, "{}", char.escape_default());
-        } else {
-            tidy.push(char);
-        }
-    }
-    Cow::Owned(tidy)
 }
 
 /// Lets [`RATE`] lines a second through, for all threads together.
@@ -121,17 +100,6 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_are_escaped_and_cut() {
-        fn check(message: &str, expected: &str) {
-            assert_eq!(tidy(message), expected);
-        }
-        check("plain", "plain");
-        check("two\nlines\u{1b}[31m", "two\\nlines\\u{1b}[31m");
-        check(&"é".repeat(600), &"é".repeat(512));
-        check(&format!("a{}", "é".repeat(600)), &format!("a{}", "é".repeat(511)));
-    }
 
     #[test]
     fn lines_are_limited_and_counted() {

@@ -1,6 +1,8 @@
 //! The little of WASI that a plugin gets: clocks, random, and standard output into the log. No files, no
-//! sockets, no environment, no arguments, and an input that is at its end.
+//! sockets, no environment, no arguments, and an input that is at its end. What a guest may repeat without end
+//! counts as a host call, and what one call does is bounded: a time limit can't interrupt it.
 
+mod counted;
 mod immediate;
 
 use std::sync::Arc;
@@ -9,19 +11,23 @@ use bytes::Bytes;
 use tokio::io::AsyncWrite;
 use tracing::Level;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView, async_trait};
 
 pub(super) use immediate::{HasImmediate, Immediate};
 
+use super::printable::MESSAGE;
 use super::store::State;
-use super::voice::{MESSAGE, Voice};
+use super::voice::Voice;
 
 /// What a guest may hold open at once: streams and pollables.
 const HANDLES: usize = 1_000;
 
 /// Bytes that one write takes.
 const WRITE: usize = 8 * 1024;
+
+/// Random bytes of one call.
+const RANDOM: u64 = 64 * 1024;
 
 /// The WASI state of one instance.
 pub(super) struct Wasi {
@@ -36,6 +42,7 @@ impl Wasi {
         let context = WasiCtx::builder()
             .stdout(Output { voice: Arc::clone(voice), level: Level::INFO })
             .stderr(Output { voice: Arc::clone(voice), level: Level::WARN })
+            .max_random_size(RANDOM)
             .build();
         Self { context, table }
     }
@@ -94,6 +101,9 @@ impl Lines {
 
 impl OutputStream for Lines {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        if bytes.len() > WRITE {
+            return Err(StreamError::trap("a write of more than `check-write` allows"));
+        }
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             let text = part.strip_suffix(b"\n").unwrap_or(part);
             let room = MESSAGE.saturating_sub(self.line.len()).min(text.len());

@@ -1,7 +1,7 @@
 //! Compiled plugins on disk: found again, never trusted blindly.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -46,6 +46,51 @@ fn a_damaged_file_is_replaced() {
         assert!(!bench.load(&spec).expect("a plugin").cached(), "{} bytes", damaged.len());
         assert_eq!(fs::read(file).expect("a file"), whole, "it was replaced");
         assert!(bench.load(&spec).expect("a plugin").cached());
+    }
+}
+
+/// The directory may have been open to others before it was ours alone.
+#[test]
+fn a_planted_file_is_not_run() {
+    let dir = TempDir::new().expect("a directory");
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o700)).expect("our directory");
+    let bench = Bench::with_cache(Some(dir.path().to_owned()));
+    let spec = bench.spec(&Guest { on_request: Some(NEXT), ..Guest::default() }.build());
+    bench.load(&spec).expect("a plugin");
+    let [ours] = &*files(dir.path()) else { panic!("one file") };
+    let whole = fs::read(ours).expect("a file");
+    let elsewhere = TempDir::new().expect("a directory");
+    let copy = elsewhere.path().join("copy");
+    fs::copy(ours, &copy).expect("a copy");
+    let other = bench.spec(&Guest { on_request: Some(SEEN), ..Guest::default() }.build());
+    bench.load(&other).expect("a plugin");
+    let another = files(dir.path()).into_iter().find(|file| file != ours).expect("a second file");
+
+    let check = |what: &str| {
+        let spec = bench.spec(&Guest { on_request: Some(NEXT), ..Guest::default() }.build());
+        assert!(!bench.load(&spec).expect("a plugin").cached(), "{what}");
+        assert!(fs::symlink_metadata(ours).expect("a file").is_file(), "{what} was replaced");
+        assert_eq!(fs::read(ours).expect("a file"), whole, "{what} was replaced");
+        assert!(bench.load(&spec).expect("a plugin").cached(), "{what}");
+    };
+    fs::set_permissions(ours, Permissions::from_mode(0o620)).expect("our file");
+    check("a file that the group can write");
+    fs::set_permissions(ours, Permissions::from_mode(0o602)).expect("our file");
+    check("a file that others can write");
+    fs::remove_file(ours).expect("our file");
+    symlink(&copy, ours).expect("a link");
+    check("a link");
+    fs::remove_file(ours).expect("our file");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let pipe = rustix::fs::mknodat(rustix::fs::CWD, ours, rustix::fs::FileType::Fifo, mode, 0);
+    pipe.expect("a named pipe");
+    check("a named pipe");
+    fs::copy(&another, ours).expect("a copy");
+    check("what was made from another component");
+    // Only root can give a file away.
+    if rustix::process::geteuid().is_root() {
+        chown(ours, Some(65_534), None).expect("our file");
+        check("a file of another user");
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use edgewright::config::model::{Isolation, Limits, OnFailure};
 use edgewright::plugin::exchange::{Decision, Failure};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::guest::{COPY, FORBID, Guest, LOOP, LOOP_IF_ASKED, NEXT, SEEN};
 use crate::request::{Bench, cursed, header, request};
@@ -50,6 +51,19 @@ async fn limits() {
         (i32.store (i32.const 72) (i32.const 4096)) (i32.store (i32.const 76) (i32.const 5000))
         (i32.const 64)";
     check(&bench, "overlapping lists", &hostile(overlap), Failure::Trap).await;
+    let large = "(drop (memory.grow (i32.const 80)))
+        (i32.store8 (i32.const 64) (i32.const 1)) (i32.store16 (i32.const 68) (i32.const 200))
+        (i32.store (i32.const 84) (i32.const BYTES))
+        (i32.const 64)";
+    for bytes in ["1048577", "5000000"] {
+        let body = large.replace("BYTES", bytes);
+        let guest = Guest { on_request: Some(&body), ..Guest::default() };
+        let mut spec = bench.spec(&guest.build());
+        spec.limits.memory = 8 << 20;
+        let decision = bench.chain(&spec).on_request(&mut request(&[])).await;
+        let expected = matches!(decision, Decision::Failed { failure: Failure::BadResponse, .. });
+        assert!(expected, "a body of {bytes} bytes: {decision:?}");
+    }
     check(&bench, "verdict out of bounds", &hostile("(i32.const -8)"), Failure::Trap).await;
 }
 
@@ -127,6 +141,34 @@ async fn a_loop_on_a_fiber_starves_nobody() {
     assert!(matches!(decision, Decision::Failed { failure: Failure::TimeLimit, .. }), "{decision:?}");
     assert_eq!(header(&looping, "x-in"), Some("1"));
     assert!(others >= 20, "{others} calls beside the loop");
+}
+
+/// A worker's sockets are looked at between the slices of a fiber, and not each 61 of them.
+#[tokio::test]
+async fn a_loop_on_a_fiber_leaves_time_for_sockets() {
+    let bench = Bench::new();
+    let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
+    spec.limits.time = Duration::from_millis(400);
+    let chain = bench.chain(&spec);
+    let (mut near, mut far) = tokio::net::UnixStream::pair().expect("two sockets");
+    let echo = tokio::spawn(async move {
+        while let Ok(byte) = far.read_u8().await {
+            far.write_u8(byte).await.expect("a socket");
+        }
+    });
+    let looping = tokio::spawn(async move { chain.on_request(&mut request(&[("x-in", "1")])).await });
+    let mut round_trips = 0;
+    while !looping.is_finished() {
+        near.write_u8(1).await.expect("a socket");
+        near.read_u8().await.expect("an echo");
+        round_trips += 1;
+    }
+    let decision = looping.await.expect("a decision");
+    assert!(matches!(decision, Decision::Failed { failure: Failure::TimeLimit, .. }), "{decision:?}");
+    drop(near);
+    echo.await.expect("the other end");
+    // 400 slices and two of them for each: six, if sockets waited for 61 slices.
+    assert!(round_trips >= 30, "{round_trips} round trips beside the loop");
 }
 
 #[tokio::test]

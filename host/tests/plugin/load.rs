@@ -56,6 +56,45 @@ fn load_errors() {
     check(&start.build(), "wasm `unreachable` instruction executed", "limits.memory");
     let large = Guest { on_request: Some(NEXT), pages: 17, ..Guest::default() };
     check(&large.build(), "memory minimum size of 17 pages exceeds memory limits", "limits.memory");
+    check(&large.build(), "memory minimum size of 17 pages exceeds memory limits", "ulimit -v");
+    let slow = "(func $again (loop $again (br $again))) (start $again)";
+    let slow = Guest { on_request: Some(NEXT), items: slow, ..Guest::default() };
+    check(&slow.build(), "does not start within 100 ms of CPU time", "no limit allows more");
+}
+
+#[test]
+fn names_of_a_component_can_not_forge_lines() {
+    // A name that does not validate: patched into the binary.
+    let import = r#"(import "aaaa:bbbb/cccccccccccccccccccc@0.1.0" (instance))"#;
+    let mut bytes = Guest { on_request: Some(NEXT), imports: import, ..Guest::default() }.build();
+    let name = b"aaaa:bbbb/cccccccccccccccccccc@0.1.0";
+    let at = bytes.windows(name.len()).position(|window| window == name).expect("the name");
+    let evil = b"\x1b[31m\x1b]0;a\x07\r\nloads yes\xc2\x9b0mzzzzzzzzzz";
+    assert_eq!(evil.len(), name.len());
+    bytes.splice(at..at + name.len(), evil.iter().copied());
+    let bench = Bench::new();
+    let message = bench.load(&bench.spec(&bytes)).expect_err("it is refused").to_string();
+    assert!(!message.contains(char::is_control), "{message:?}");
+    assert!(message.contains("\\u{1b}[31m"), "{message}");
+    let exports: String = (0..20_000).map(|index| format!(r#"(export "e{index}" (instance $i))"#)).collect();
+    let many = wat::parse_str(format!("(component (instance $i) {exports})")).expect("a component");
+    let message = bench.load(&bench.spec(&many)).expect_err("it is refused").to_string();
+    assert!(message.contains("it exports `e0`, `e1`, ") && message.ends_with(" more"), "{message}");
+    assert!(message.len() < 1_500, "{} bytes", message.len());
+}
+
+#[test]
+fn a_refusal_is_cut_and_escaped() {
+    let bench = Bench::new();
+    // Refuses with 64 KiB of memory: noughts, most of it.
+    let configure = "(i32.store8 (i32.const 200) (i32.const 1))
+        (i32.store (i32.const 204) (i32.const 8192)) (i32.store (i32.const 208) (i32.const 65536))
+        (i32.const 200)";
+    let guest = Guest { on_request: Some(NEXT), configure: Some(configure), ..Guest::default() };
+    let plugin = bench.load(&bench.spec(&guest.build())).expect("a plugin");
+    let message = plugin.configure(&Map::new()).expect_err("it is refused").to_string();
+    assert!(!message.contains('\0') && message.contains("\\u{0}"), "{message:?}");
+    assert!(message.len() < 8_000, "{} bytes", message.len());
 }
 
 #[test]
@@ -141,7 +180,7 @@ fn configurations() {
     let trap = "plugin `guest` failed while it read its configuration: \
         trap: wasm trap: wasm `unreachable` instruction executed";
     check(Some("unreachable"), "{}", Err(trap));
-    let time = "plugin `guest` did not finish reading its configuration within 1 s";
+    let time = "plugin `guest` did not finish reading its configuration within 100 ms of CPU time";
     check(Some("(loop $again (br $again)) (i32.const 0)"), "{}", Err(time));
 }
 

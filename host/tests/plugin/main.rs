@@ -10,4 +10,5 @@ mod chain;
 mod limits;
 mod load;
 mod log;
+mod setup;
 mod wasi;

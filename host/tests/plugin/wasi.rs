@@ -141,3 +141,118 @@ async fn what_a_guest_prints_is_logged_without_waiting() {
     drop(chain);
     assert!(lines.text().contains("WARN plugin: unfinished"), "{}", lines.text());
 }
+
+/// What each of the guests below imports, and the core functions that it has of it.
+const LIMITED: &str = r#"
+    (import "wasi:random/random@0.2.0" (instance $random
+        (export "get-random-bytes" (func (param "len" u64) (result (list u8))))
+        (export "get-random-u64" (func (result u64)))))
+    (import "wasi:clocks/wall-clock@0.2.0" (instance $clock
+        (type $d (record (field "seconds" u64) (field "nanoseconds" u32)))
+        (export "datetime" (type $datetime (eq $d))) (export "now" (func (result $datetime)))))
+    (import "wasi:io/error@0.2.0" (instance $errors (export "error" (type $error (sub resource)))))
+    (alias export $errors "error" (type $error))
+    (import "wasi:io/streams@0.2.0" (instance $streams
+        (alias outer 1 $error (type $outer)) (export "error" (type $e (eq $outer)))
+        (type $failed (variant (case "last-operation-failed" (own $e)) (case "closed")))
+        (export "stream-error" (type $stream-error (eq $failed)))
+        (export "output-stream" (type $output (sub resource)))
+        (export "[method]output-stream.check-write" (func
+            (param "self" (borrow $output)) (result (result u64 (error $stream-error)))))
+        (export "[method]output-stream.write" (func
+            (param "self" (borrow $output)) (param "contents" (list u8))
+            (result (result (error $stream-error)))))
+        (export "[method]output-stream.write-zeroes" (func
+            (param "self" (borrow $output)) (param "len" u64) (result (result (error $stream-error)))))))
+    (alias export $streams "output-stream" (type $output))
+    (import "wasi:cli/stdout@0.2.0" (instance $stdout
+        (alias outer 1 $output (type $outer)) (export "output-stream" (type $o (eq $outer)))
+        (export "get-stdout" (func (result (own $o))))))"#;
+
+/// A guest that does this, and says `next`. With `waiting`, it also imports what makes it run on a fiber.
+fn limited(body: &str, waiting: &str) -> Vec<u8> {
+    let text = format!(
+        r#"(component {waiting} {LIMITED}
+            (import "edgewright:plugin/types@0.1.0" (instance $types
+                (type $header (record (field "name" string) (field "value" (list u8))))
+                (export "header" (type $header-line (eq $header)))
+                (type $response (record
+                    (field "status" u16) (field "headers" (list $header-line)) (field "body" (list u8))))
+                (export "response" (type $made (eq $response)))
+                (type $verdict (variant (case "next") (case "respond" $made)))
+                (export "verdict" (type (eq $verdict)))))
+            (alias export $types "verdict" (type $verdict))
+            (core module $memory
+                (memory (export "memory") 4)
+                (func (export "realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096)))
+            (core instance $m (instantiate $memory))
+            (alias core export $m "memory" (core memory $memory))
+            (alias core export $m "realloc" (core func $realloc))
+            (core func $bytes (canon lower (func $random "get-random-bytes")
+                (memory $memory) (realloc $realloc)))
+            (core func $number (canon lower (func $random "get-random-u64")))
+            (core func $now (canon lower (func $clock "now") (memory $memory)))
+            (core func $get (canon lower (func $stdout "get-stdout")))
+            (core func $check (canon lower (func $streams "[method]output-stream.check-write")
+                (memory $memory)))
+            (core func $write (canon lower (func $streams "[method]output-stream.write") (memory $memory)))
+            (core func $zeroes (canon lower (func $streams "[method]output-stream.write-zeroes")
+                (memory $memory)))
+            (core module $code
+                (import "m" "memory" (memory 1))
+                (import "host" "bytes" (func $bytes (param i64 i32)))
+                (import "host" "number" (func $number (result i64)))
+                (import "host" "now" (func $now (param i32)))
+                (import "host" "get" (func $get (result i32)))
+                (import "host" "check" (func $check (param i32 i32)))
+                (import "host" "write" (func $write (param i32 i32 i32 i32)))
+                (import "host" "zeroes" (func $zeroes (param i32 i64 i32)))
+                (func (export "on-request") (param i32) (result i32)
+                    (local $stream i32)
+                    (local.set $stream (call $get))
+                    {body}
+                    (i32.const 0)))
+            (core instance $guest (instantiate $code (with "m" (instance $m)) (with "host" (instance
+                (export "bytes" (func $bytes)) (export "number" (func $number)) (export "now" (func $now))
+                (export "get" (func $get)) (export "check" (func $check)) (export "write" (func $write))
+                (export "zeroes" (func $zeroes))))))
+            (func $f (param "config" u32) (result $verdict)
+                (canon lift (core func $guest "on-request") (memory $memory)))
+            (instance $i (export "on-request" (func $f)))
+            (export "edgewright:plugin/request-filter@0.1.0" (instance $i)))"#
+    );
+    wat::parse_str(text).expect("the text of a component")
+}
+
+/// Nothing interrupts a host call: what one may do is bounded, and so is how many there are.
+#[tokio::test]
+async fn single_calls_are_bounded_and_counted() {
+    async fn check(body: &str, expected: Option<Failure>) {
+        let poll = r#"(import "wasi:io/poll@0.2.0" (instance $poll))
+            (import "wasi:clocks/monotonic-clock@0.2.0" (instance $monotonic))"#;
+        for waiting in ["", poll] {
+            let bench = Bench::new();
+            let mut spec = bench.spec(&limited(body, waiting));
+            // The count is to be met before the time, also on a machine that is busy.
+            spec.limits.time = Duration::from_secs(2);
+            let failure = match bench.chain(&spec).on_request(&mut request(&[])).await {
+                Decision::Next => None,
+                Decision::Failed { failure, .. } => Some(failure),
+                decision => panic!("{body}: {decision:?}"),
+            };
+            assert_eq!(failure, expected, "{body}");
+        }
+    }
+    check("(call $bytes (i64.const 65536) (i32.const 64))", None).await;
+    check("(call $bytes (i64.const 65537) (i32.const 64))", Some(Failure::Trap)).await;
+    check("(call $write (local.get $stream) (i32.const 4096) (i32.const 8192) (i32.const 64))", None).await;
+    let trap = Some(Failure::Trap);
+    check("(call $write (local.get $stream) (i32.const 4096) (i32.const 8193) (i32.const 64))", trap).await;
+    check("(call $zeroes (local.get $stream) (i64.const 8192) (i32.const 64))", None).await;
+    check("(call $zeroes (local.get $stream) (i64.const 8193) (i32.const 64))", trap).await;
+    check("(call $zeroes (local.get $stream) (i64.const -1) (i32.const 64))", trap).await;
+    let limit = Some(Failure::HostCallLimit);
+    check("(loop $again (drop (call $number)) (br $again))", limit).await;
+    check("(loop $again (call $now (i32.const 64)) (br $again))", limit).await;
+    check("(loop $again (call $check (local.get $stream) (i32.const 64)) (br $again))", limit).await;
+}

@@ -1,11 +1,15 @@
 //! Compiling in a child process: what the compiler takes of memory goes with it, and what makes it crash does
-//! not make the proxy crash. Both ends of the pipe are here. Must not know where components come from.
+//! not make the proxy crash. It is bounded in memory and time, and ends with its parent. Both ends of the pipe
+//! are here. Must not know where components come from.
 
 use std::io::{self, Read as _, Write as _};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::num::NonZeroUsize;
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, Signal};
 
 use super::translate;
 use crate::plugin::engine;
@@ -17,6 +21,18 @@ pub const COMPILE_ARGUMENT: &str = "__compile";
 /// A child that takes longer is killed.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Bytes of addresses that a child may have. The largest language runtimes need 1.3 GiB: JavaScript, 10 MiB.
+const ADDRESSES: u64 = 2 << 30;
+
+/// Seconds of CPU time that a child may use, over all of its threads.
+const CPU_SECONDS: u64 = 60;
+
+/// What a child ends with that says why it does not compile. Any other end was not its own choice.
+const REFUSED: u8 = 1;
+
+/// Threads of a child, each with a stack and memory of its own: more would make its need depend on the machine.
+const THREADS: usize = 4;
+
 /// Bytes of a child's message that are kept.
 const MESSAGE: u64 = 4 * 1024;
 
@@ -26,15 +42,26 @@ const EXECUTABLE: &str = "/proc/self/exe";
 /// Takes a component from standard input and writes its machine code to standard output. The whole life of a
 /// process whose first argument is [`COMPILE_ARGUMENT`]: call it before anything else is set up.
 pub fn compile_child() -> ExitCode {
-    // Traffic goes first. Where that is refused, it compiles all the same.
+    // Where one of these is refused, it compiles all the same. The signal comes when the *thread* that spawned
+    // this process ends: `compile` spawns and waits in one.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    bound(Resource::As, ADDRESSES);
+    bound(Resource::Cpu, CPU_SECONDS);
+    // Traffic goes first.
     let _ = rustix::process::nice(10);
     match pipe_through() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             let _ = io::stderr().write_all(message.as_bytes());
-            ExitCode::FAILURE
+            ExitCode::from(REFUSED)
         }
     }
+}
+
+/// Lowers a limit of this process. One that is lower already stays.
+fn bound(resource: Resource, limit: u64) {
+    let limit = rustix::process::getrlimit(resource).maximum.map_or(limit, |maximum| maximum.min(limit));
+    let _ = rustix::process::setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) });
 }
 
 fn pipe_through() -> Result<(), String> {
@@ -48,10 +75,12 @@ fn pipe_through() -> Result<(), String> {
     io::stdout().write_all(&artefact).map_err(|error| error.to_string())
 }
 
-/// Has a child compile a component.
+/// Has a child compile a component. Spawns it and waits for it in this thread, with which the child would end.
 pub(super) fn compile(bytes: &[u8]) -> Result<Vec<u8>, LoadReason> {
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(THREADS);
     let child = Command::new(EXECUTABLE)
         .arg(COMPILE_ARGUMENT)
+        .env("RAYON_NUM_THREADS", threads.to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -67,12 +96,19 @@ pub(super) fn compile(bytes: &[u8]) -> Result<Vec<u8>, LoadReason> {
     if status.success() {
         return Ok(artefact);
     }
-    let message = String::from_utf8_lossy(&message).trim().to_owned();
-    Err(LoadReason::Compile(if message.is_empty() {
-        format!("the compiler ended with {status}")
-    } else {
-        message
-    }))
+    Err(failed(status, String::from_utf8_lossy(&message).trim()))
+}
+
+/// Why a child has no machine code to give: because it said so, or because something ended it.
+fn failed(status: ExitStatus, message: &str) -> LoadReason {
+    if status.code() == Some(i32::from(REFUSED)) && !message.is_empty() {
+        return LoadReason::Compile(message.to_owned());
+    }
+    let said = if message.is_empty() { String::new() } else { format!("; it said: {message}") };
+    LoadReason::CompilerStopped(format!(
+        "{status}; it may take {} GiB of memory and {CPU_SECONDS} s of CPU time{said}",
+        ADDRESSES >> 30
+    ))
 }
 
 /// Hands the component over, and takes what the child wrote to its two outputs. All three pipes have their
@@ -112,4 +148,24 @@ fn talk(child: &mut Child, bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), LoadReaso
     })
     .map_err(LoadReason::Compiler)?
     .ok_or(LoadReason::CompileTimeout { seconds: TIMEOUT.as_secs() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    #[test]
+    fn ends_of_the_child() {
+        fn check(wait_status: i32, message: &str, expected: &str) {
+            assert_eq!(failed(ExitStatus::from_raw(wait_status), message).to_string(), expected);
+        }
+        check(1 << 8, "type mismatch", "does not compile: type mismatch");
+        let limits = "it may take 2 GiB of memory and 60 s of CPU time";
+        check(1 << 8, "", &format!("the compiler was stopped: exit status: 1; {limits}"));
+        let said = "memory allocation of 64 bytes failed";
+        check(6, said, &format!("the compiler was stopped: signal: 6 (SIGABRT); {limits}; it said: {said}"));
+        check(24, "", &format!("the compiler was stopped: signal: 24 (SIGXCPU); {limits}"));
+    }
 }

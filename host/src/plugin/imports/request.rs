@@ -167,7 +167,8 @@ fn remove_header(state: &mut State, name: &str) -> Result<(), HeaderError> {
 
 fn set_method(state: &mut State, method: &str) -> Result<(), TargetError> {
     let heads = writable(state).ok_or(TargetError::WrongPhase)?;
-    heads.set_method(target::method(method).ok_or(TargetError::Invalid)?);
+    let method = target::method(method, heads.request().uri.path()).ok_or(TargetError::Invalid)?;
+    heads.set_method(method);
     Ok(())
 }
 

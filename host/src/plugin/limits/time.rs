@@ -5,6 +5,7 @@
 //! thread's CPU clock is sampled; at the ones after, the call is ended when it used its limit since then. So a
 //! guest that computes is cut between its limit and three ticks more, later only where the ticker itself is
 //! kept from the CPU. On a fiber, the guest yields to its worker at each tick, and only its own slices count.
+//! The worker looks at its sockets before the guest goes on: others wait for a tick, not for the guest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,15 +21,25 @@ pub(in crate::plugin) const FIRST_LOOK: u64 = 2;
 /// What a call may take in wall time beyond its CPU time: it may wait for the CPU, or for the host.
 const WAITING: Duration = Duration::from_secs(1);
 
+/// CPU time of making an instance, and of telling it a configuration: it holds the worker on the path of a
+/// request. The same when a plugin is loaded, so that one that needs more is refused there.
+pub(in crate::plugin) const SETUP: Duration = Duration::from_millis(100);
+
 /// How long a call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::plugin) struct TimeLimit {
-    pub(in crate::plugin) cpu: Duration,
+    cpu: Duration,
+    ends_as: Stopped,
 }
 
 impl TimeLimit {
     /// Of making an instance, and of telling it a configuration.
-    pub(in crate::plugin) const SETUP: TimeLimit = TimeLimit { cpu: Duration::from_secs(1) };
+    pub(in crate::plugin) const SETUP: TimeLimit = TimeLimit { cpu: SETUP, ends_as: Stopped::SetupTime };
+
+    /// Of a call of a phase.
+    pub(in crate::plugin) fn of_call(cpu: Duration) -> Self {
+        Self { cpu, ends_as: Stopped::TimeLimit }
+    }
 
     /// The most that the call may take by the clock on the wall.
     pub(in crate::plugin) fn wall(self) -> Duration {
@@ -98,7 +109,7 @@ impl Watch {
             self.used = self.used.saturating_add(now.saturating_sub(began));
             if u128::from(self.used) >= self.limit.cpu.as_nanos() || first_look.elapsed() > self.limit.wall()
             {
-                return Err(wasmtime::Error::new(Stopped::TimeLimit));
+                return Err(wasmtime::Error::new(self.limit.ends_as));
             }
         } else {
             self.first_look = Some(Instant::now());
@@ -107,7 +118,10 @@ impl Watch {
         self.slice.began.store(now, Ordering::Relaxed);
         Ok(match self.stack {
             Stack::Worker => UpdateDeadline::Continue(1),
-            Stack::Fiber => UpdateDeadline::Yield(1),
+            // Wasmtime's own `Yield` goes straight back into the run queue, and tokio looks at sockets and
+            // timers only when that is empty, or every 61 polls: other requests would wait for 61 slices.
+            // `yield_now` comes back after the driver was polled.
+            Stack::Fiber => UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())),
         })
     }
 }
