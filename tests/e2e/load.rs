@@ -89,7 +89,7 @@ fn a_plugin_that_cannot_work_is_refused_by_name_at_the_start() {
     let refuse = |how: &str| format!(", config = {{ how = \"{how}\" }}");
     check("refuses", guest("refuse"), &refuse("error"), &["`how` must be `accept`"]);
     check("panics", guest("refuse"), &refuse("panic"), &["no configuration is good enough"]);
-    check("loops", guest("refuse"), &refuse("loop"), &["within 1 s"]);
+    check("loops", guest("refuse"), &refuse("loop"), &["within 100 ms"]);
     check("no configuration given", guest("refuse"), "", &["how"]);
     check("a word it does not know", guest("refuse"), &refuse("perhaps"), &["perhaps"]);
     check("takes none", guest("trap"), ", config = { key = 1 }", &[]);
