@@ -116,3 +116,28 @@ fn every_line_is_written_before_the_end() {
     let finished = proxy.terminate(edgewright_tests::DEADLINE).expect_code(0);
     assert_eq!(finished.stdout.lines().filter(|line| line.starts_with('{')).count(), 200);
 }
+
+#[test]
+fn a_refused_request_shows_its_first_line_at_most() {
+    let origin = Origin::ok();
+    let proxy = Setup::new().upstream("main", &origin).route("default", "", "main").start();
+    let requests = [
+        "GET /shown HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer hunter2\r\nBad Name: 1\r\n\r\n",
+        "GET /shown HTTP/1.1\r\nAuthorization: Bearer hunter2\r\nHost: a.test\r\nX: \0\r\n\r\n",
+        "GET /shown HTTP/9.9\r\nHost: a.test\r\nCookie: hunter2\r\n\r\n",
+        "GET /shown HTTP/1.1\nHost: a.test\nCookie: hunter2\nBad Name: 1\n\n",
+        "GET /shown HTTP/1.1\r\nHost: a.test\r\nContent-Length: hunter2\r\n\r\n",
+        "GET /shown HTTP/1.1\r\nHost: a b\r\nCookie: hunter2\r\n\r\n",
+        "GET /shown HTTP/1.1\r\nHost: a.test\r\nCookie: hunter2\r\nTransfer-Encoding: hunter2\r\n\r\n",
+    ];
+    for (number, request) in requests.iter().enumerate() {
+        let mut client = proxy.connect();
+        client.send(request);
+        assert_eq!(client.response_to("GET").status, 400, "{request:?}");
+        let line = proxy.access_log(number + 1).pop().unwrap();
+        assert_eq!(line["status"], 400, "{line}");
+        assert!(!line.to_string().contains("hunter2"), "{request:?}: {line}");
+    }
+    let finished = proxy.terminate(edgewright_tests::DEADLINE).expect_code(0);
+    assert!(!finished.said().contains("hunter2"), "{}", finished.said());
+}

@@ -171,3 +171,47 @@ fn every_request_has_an_id_that_all_sides_know() {
     assert!(id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
     assert_eq!(proxy.access_log(1)[0]["request-id"], id.as_str());
 }
+
+#[test]
+fn an_id_in_another_spelling_never_reaches_the_upstream() {
+    let origin = Origin::ok();
+    let proxy = Setup::new()
+        .server("underscore-headers = \"keep\"")
+        .upstream("main", &origin)
+        .route("default", "", "main")
+        .start();
+    let request =
+        get("/x").header("X_Request_Id", "mine").header("X_Request-Id", "mine").header("X_Kept", "1");
+    assert_eq!(proxy.ask(&request).status, 200);
+    let seen = origin.last();
+    assert_eq!(seen.field("x_kept").as_deref(), Some("1"));
+    let ids: Vec<_> =
+        seen.head.names().into_iter().filter(|n| n.replace('_', "-") == "x-request-id").collect();
+    assert_eq!(ids, ["x-request-id"], "{:?}", seen.head);
+}
+
+#[test]
+fn more_header_lines_than_the_limit_are_refused_before_any_plugin() {
+    let origin = Origin::ok();
+    let proxy = Setup::new()
+        .plugin("mark", &guest("mark"), "")
+        .upstream("main", &origin)
+        .route_all(r#"[{ name = "mark", config = { name = "m" } }]"#, "main")
+        .start();
+    let check = |lines: usize, status: u16| {
+        // `Host` is one, too.
+        let request = (1..lines).fold(get("/x"), |request, at| request.header(format!("X-{at}"), "1"));
+        assert_eq!(proxy.ask(&request).status, status, "{lines} lines");
+    };
+    check(100, 200);
+    check(101, 431);
+    check(150, 431);
+    let lines = proxy.access_log(3);
+    let refused: Vec<_> = lines.iter().filter(|line| line["status"] == 431).collect();
+    assert_eq!(refused.len(), 2, "{lines:#?}");
+    for line in refused {
+        assert_eq!(line["error"], "headers-too-large", "{line}");
+        assert!(line["plugins"].as_array().is_none_or(Vec::is_empty), "{line}");
+    }
+    assert_eq!(origin.requests().len(), 1);
+}

@@ -95,3 +95,26 @@ fn case_09_a_missing_repeated_or_malformed_host_is_refused() {
     let statuses: Vec<_> = lines.iter().map(|line| line["status"].as_u64().unwrap()).collect();
     assert_eq!(statuses.iter().filter(|status| **status == 400).count(), refused.len(), "{lines:#?}");
 }
+
+/// RFC 5952, section 4: one address, one spelling.
+#[test]
+fn a_host_that_is_an_address_matches_in_every_spelling() {
+    let (one, two) = (Origin::ok(), Origin::ok());
+    let proxy = Setup::new()
+        .upstream("one", &one)
+        .upstream("two", &two)
+        .route("loopback", "match = { host = \"[::1]\" }", "one")
+        .route("default", "", "two")
+        .start();
+    let check = |host: &str, loopback: bool| {
+        let before = one.requests().len();
+        assert_eq!(proxy.ask(&get("/x").host(host)).status, 200, "{host}");
+        assert_eq!(one.requests().len() - before, usize::from(loopback), "{host}");
+    };
+    check("[::1]", true);
+    check("[::1]:8080", true);
+    check("[0:0:0:0:0:0:0:1]", true);
+    check("[0:0:0:0:0:0:0:1]:8080", true);
+    check("[0000::0001]", true);
+    check("[::2]", false);
+}

@@ -14,19 +14,26 @@ mod dns;
 mod framing;
 mod headers;
 mod hosts;
+mod old_clients;
+mod responses;
 mod routing;
+mod uploads;
 mod upstreams;
 
 mod answers;
 mod contract;
+mod edits;
 mod faults;
 mod isolation;
 mod limits;
 mod load;
+mod replacements;
 mod shipped;
 
 mod access_log;
 mod admin;
 mod cli;
 mod examples;
+mod explain;
+mod log_sinks;
 mod shutdown;

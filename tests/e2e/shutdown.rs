@@ -69,11 +69,35 @@ fn a_request_that_takes_too_long_is_cut_at_the_end_of_the_grace() {
     assert!(finished.took >= Duration::from_millis(900), "{:?}", finished.took);
     assert!(finished.took < Duration::from_secs(5), "{:?}", finished.took);
     assert!(client.try_response_to("GET").is_err(), "there was no response to send");
+    let lines: Vec<&str> = finished.stdout.lines().filter(|line| line.starts_with('{')).collect();
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    let line: serde_json::Value = serde_json::from_str(lines[0]).expect("JSON");
+    assert_eq!((&line["status"], &line["error"]), (&0.into(), &"cut".into()), "{line}");
+    assert_eq!((&line["route"], &line["upstream"]), (&"default".into(), &"main".into()), "{line}");
 }
 
 #[test]
 fn an_interrupt_ends_it_too() {
     let (proxy, _origin, _gate) = gated("60s");
     proxy.signal(Signal::INT);
+    let _ = proxy.end(DEADLINE).expect_code(0);
+}
+
+#[test]
+fn an_operator_sees_that_it_drains() {
+    let (proxy, origin, gate) = gated("60s");
+    let mut client = proxy.connect();
+    client.send(get("/slow").bytes());
+    origin.wait_for_requests(1);
+    assert_eq!(proxy.admin("/readyz").status, 200);
+    proxy.signal(Signal::TERM);
+    wait_for(DEADLINE, "readiness to say that it drains", || {
+        let readiness = proxy.admin("/readyz");
+        readiness.status == 503 && readiness.text().contains("draining")
+    });
+    assert_eq!(proxy.admin("/healthz").status, 200);
+    assert!(proxy.metrics().has("edgewright_access_log_lines_total", &[]));
+    gate.open();
+    assert_eq!(client.response_to("GET").text(), "done");
     let _ = proxy.end(DEADLINE).expect_code(0);
 }

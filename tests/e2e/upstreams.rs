@@ -1,5 +1,6 @@
 //! Upstreams and their peers: balance, dead and silent ones, and what the client is told.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use edgewright_tests::origin::nobody;
@@ -132,4 +133,19 @@ fn no_route_is_404_and_no_upstream_is_asked() {
     assert!(response.head.has("x-request-id"));
     assert_eq!(origin.connections(), 0);
     assert_eq!(proxy.access_log(1)[0]["error"], "no-route");
+}
+
+#[test]
+fn one_live_peer_behind_many_dead_ones_is_found_by_every_request() {
+    let origin = Origin::ok();
+    let dead = nobody().port();
+    let mut peers: Vec<SocketAddr> =
+        (2..=41).map(|last| SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), dead))).collect();
+    peers.push(origin.address());
+    let proxy = Setup::new().peers("main", &peers).route("default", "", "main").start();
+    for _ in 0..20 {
+        assert_eq!(proxy.get("/x").status, 200);
+        assert_eq!(proxy.ask(&ask("POST", "/x").body("body")).status, 200);
+    }
+    assert_eq!(origin.requests().len(), 40);
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::message::Response;
+use crate::message::{Head, Response};
 use crate::wait::DEADLINE;
 use crate::wire::Wire;
 
@@ -139,6 +139,27 @@ impl Connection {
             }
             let body = self.wire.body(head.response_framing(method))?;
             return Ok(Response { status, head, body });
+        }
+    }
+
+    /// The next head as it comes, an interim one (100 to 199), too.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn head(&mut self) -> Head {
+        self.wire.head().expect("a head").expect("a head before the end of the connection")
+    }
+
+    /// The connection does what a response said of it: ends, or answers the next request with 200.
+    ///
+    /// # Panics
+    /// It doesn't, or bytes are left behind the response.
+    pub fn expect_sound(&mut self, after: &Response) {
+        assert!(self.leftover().is_empty(), "behind {:?}: {}", after.head, self.leftover().escape_ascii());
+        if after.field("connection").is_some_and(|value| value.eq_ignore_ascii_case("close")) {
+            assert!(self.closes_within(DEADLINE), "said close and went on: {:?}", after.head);
+        } else {
+            assert_eq!(self.ask(&get("/next")).status, 200, "behind {:?}", after.head);
         }
     }
 

@@ -30,27 +30,53 @@ impl H2Response {
 /// # Panics
 /// No response comes within [`DEADLINE`].
 pub fn get(to: SocketAddr, path: &str, fields: &[(&str, &str)]) -> H2Response {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let exchange = async { tokio::time::timeout(DEADLINE, exchange(to, path, fields)).await };
-    let answer = runtime.block_on(exchange).expect("an answer over HTTP/2 in time");
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    answer.unwrap_or_else(|error| panic!("HTTP/2 to {to}{path}: {error}"))
+    send(to, &request(Method::GET, path, fields), None)
 }
 
-async fn exchange(to: SocketAddr, path: &str, fields: &[(&str, &str)]) -> Result<H2Response, h2::Error> {
-    let stream = TcpStream::connect(to).await.expect("a connection");
-    let (send, connection) = h2::client::handshake(stream).await?;
-    tokio::spawn(connection);
+/// POSTs a body in these frames without telling its length, and ends it with an empty frame.
+///
+/// # Panics
+/// No response comes within [`DEADLINE`].
+pub fn post(to: SocketAddr, path: &str, frames: &[&'static str]) -> H2Response {
+    send(to, &request(Method::POST, path, &[]), Some(frames))
+}
+
+fn request(method: Method, path: &str, fields: &[(&str, &str)]) -> Request<()> {
     let uri: Uri = format!("http://a.test{path}").parse().expect("a path");
     let mut request = Request::new(());
-    *request.method_mut() = Method::GET;
+    *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.version_mut() = Version::HTTP_2;
     for (name, value) in fields {
         let name: HeaderName = name.parse().expect("a field name");
         request.headers_mut().append(name, HeaderValue::from_str(value).expect("a field value"));
     }
-    let (response, _) = send.ready().await?.send_request(request, true)?;
+    request
+}
+
+fn send(to: SocketAddr, request: &Request<()>, frames: Option<&[&'static str]>) -> H2Response {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let exchange = async { tokio::time::timeout(DEADLINE, exchange(to, request, frames)).await };
+    let answer = runtime.block_on(exchange).expect("an answer over HTTP/2 in time");
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    answer.unwrap_or_else(|error| panic!("HTTP/2 to {to}, {}: {error}", request.uri()))
+}
+
+async fn exchange(
+    to: SocketAddr,
+    request: &Request<()>,
+    frames: Option<&[&'static str]>,
+) -> Result<H2Response, h2::Error> {
+    let stream = TcpStream::connect(to).await.expect("a connection");
+    let (send, connection) = h2::client::handshake(stream).await?;
+    tokio::spawn(connection);
+    let (response, mut body) = send.ready().await?.send_request(request.clone(), frames.is_none())?;
+    if let Some(frames) = frames {
+        for frame in frames {
+            body.send_data(Bytes::from_static(frame.as_bytes()), false)?;
+        }
+        body.send_data(Bytes::new(), true)?;
+    }
     let (parts, mut stream) = response.await?.into_parts();
     let mut body = Vec::new();
     while let Some(piece) = stream.data().await {

@@ -1,13 +1,14 @@
 //! The binary as a process: started, listened to, and ended by its id alone.
 
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::component::binary;
@@ -19,6 +20,8 @@ pub struct Process {
     stdout: Captured,
     stderr: Captured,
     readers: Vec<JoinHandle<()>>,
+    /// Both ends of a standard error that nobody reads.
+    unread: Option<(PipeReader, PipeWriter)>,
 }
 
 /// Lines of an output, growing.
@@ -41,23 +44,35 @@ impl Process {
     /// # Panics
     /// It can't be started.
     pub fn start(arguments: &[&str], directory: &Path) -> Self {
-        let mut child = Command::new(binary())
-            .args(arguments)
-            .current_dir(directory)
-            .env_remove("RUST_LOG")
-            .env("NO_COLOR", "1")
-            .env("XDG_CACHE_HOME", directory.join("cache"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("can't start the proxy: {error}"));
+        let mut child = spawn(arguments, directory, Stdio::piped());
         let (stdout, stderr) = (Captured::default(), Captured::default());
         let readers = vec![
             stdout.follow(child.stdout.take().expect("stdout is piped")),
             stderr.follow(child.stderr.take().expect("stderr is piped")),
         ];
-        Self { child, stdout, stderr, readers }
+        Self { child, stdout, stderr, readers, unread: None }
+    }
+
+    /// Starts it with a standard error that nobody will read.
+    ///
+    /// # Panics
+    /// It can't be started.
+    pub fn start_unread(arguments: &[&str], directory: &Path) -> Self {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        let mut child = spawn(arguments, directory, writer.try_clone().expect("another descriptor").into());
+        let stdout = Captured::default();
+        let readers = vec![stdout.follow(child.stdout.take().expect("stdout is piped"))];
+        let unread = Some((reader, writer));
+        Self { child, stdout, stderr: Captured::default(), readers, unread }
+    }
+
+    /// Fills the standard error that nobody reads: from now on, a write to it waits for ever.
+    ///
+    /// # Panics
+    /// It is read, or no pipe.
+    pub fn fill_stderr(&mut self) {
+        let (_, writer) = self.unread.as_mut().expect("a standard error that nobody reads");
+        fill(writer).expect("a pipe");
     }
 
     pub fn id(&self) -> u32 {
@@ -114,6 +129,31 @@ impl fmt::Debug for Process {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "process {}\n{}", self.id(), self.stderr())
     }
+}
+
+fn spawn(arguments: &[&str], directory: &Path, stderr: Stdio) -> Child {
+    Command::new(binary())
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("RUST_LOG")
+        .env("NO_COLOR", "1")
+        .env("XDG_CACHE_HOME", directory.join("cache"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(stderr)
+        .spawn()
+        .unwrap_or_else(|error| panic!("can't start the proxy: {error}"))
+}
+
+fn fill(pipe: &mut PipeWriter) -> io::Result<()> {
+    let flags = fcntl_getfl(&*pipe)?;
+    fcntl_setfl(&*pipe, flags | OFlags::NONBLOCK)?;
+    // Byte by byte at last: a write of more is refused while there is room for less.
+    for piece in [[b'.'; 4096].as_slice(), b"."] {
+        while pipe.write(piece).is_ok() {}
+    }
+    fcntl_setfl(&*pipe, flags)?;
+    Ok(())
 }
 
 impl Captured {

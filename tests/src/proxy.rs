@@ -40,7 +40,16 @@ impl Proxy {
         address: SocketAddr,
         admin: Option<SocketAddr>,
     ) -> Self {
-        let mut process = Process::start(arguments, directory.path());
+        Self::of(Process::start(arguments, directory.path()), directory, address, admin)
+    }
+
+    /// The proxy of a process that was just started, once it is ready.
+    pub(crate) fn of(
+        mut process: Process,
+        directory: TempDir,
+        address: SocketAddr,
+        admin: Option<SocketAddr>,
+    ) -> Self {
         let ready = || match admin {
             Some(admin) => Connection::try_open(admin).is_ok_and(|mut connection| {
                 connection.send(get("/readyz").bytes());
@@ -106,6 +115,11 @@ impl Proxy {
 
     pub fn stderr(&self) -> String {
         self.process.as_ref().map(Process::stderr).unwrap_or_default()
+    }
+
+    /// See [`Process::fill_stderr`].
+    pub(crate) fn fill_stderr(&mut self) {
+        self.process.as_mut().expect("it runs").fill_stderr();
     }
 
     pub fn id(&self) -> u32 {

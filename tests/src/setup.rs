@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::component::{Component, cache_directory};
 use crate::origin::Origin;
 use crate::ports::free_address;
-use crate::process::{Finished, edgewright};
+use crate::process::{Finished, Process, edgewright};
 use crate::proxy::Proxy;
 
 /// A directory with a configuration in the making. Listener, admin address and the place of plugins are
@@ -160,6 +160,19 @@ impl Setup {
         let path = self.write();
         let arguments = ["run", "--config", path.to_str().expect("a path in UTF-8")];
         Proxy::start(&arguments, self.directory, self.address, Some(self.admin))
+    }
+
+    /// Starts the proxy with a standard error that nobody reads, and fills that once it is ready.
+    ///
+    /// # Panics
+    /// It doesn't get ready.
+    pub fn start_unread(self) -> Proxy {
+        let path = self.write();
+        let arguments = ["run", "--config", path.to_str().expect("a path in UTF-8")];
+        let process = Process::start_unread(&arguments, self.directory.path());
+        let mut proxy = Proxy::of(process, self.directory, self.address, Some(self.admin));
+        proxy.fill_stderr();
+        proxy
     }
 
     /// Starts a proxy that is expected to give up by itself.

@@ -3,6 +3,7 @@
 
 use http::StatusCode;
 use pingora::{Error, ErrorSource, ErrorType};
+use tokio::runtime::is_rt_shutdown_err;
 
 use crate::plugin::exchange;
 use crate::upstream::NoPeer;
@@ -100,6 +101,8 @@ impl Failed {
     /// What Pingora's error means.
     pub(crate) fn of(error: &Error) -> Self {
         let kind = match (error.esource(), error.etype()) {
+            // Whoever seems to have gone: it is the worker that goes.
+            _ if error.root_cause().downcast_ref().is_some_and(is_rt_shutdown_err) => Kind::Cut,
             (_, ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout) => Kind::ConnectTimeout,
             (
                 ErrorSource::Downstream,

@@ -29,6 +29,10 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
     if ctx.chain().is_some_and(|chain| chain.has(Phase::Response)) {
         run_chain(session, head, ctx).await?;
     }
+    if ctx.chosen_method() == Some(&Method::HEAD) && session.req_header().method != Method::HEAD {
+        // A plugin made it a HEAD: the upstream tells the length of a body that it doesn't send.
+        local_response::frame(head, 0)?;
+    }
     fit_client(session, head);
     Ok(())
 }

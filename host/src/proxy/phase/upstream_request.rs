@@ -21,7 +21,10 @@ pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &m
         // The expectation is the proxy's to meet: it has decided to take the body (RFC 9110, section 10.1.1).
         if !ctx.continued && session.req_header().version == Version::HTTP_11 {
             ctx.continued = true;
+            // Pingora would close behind any response, an interim one, too, that precedes the end of the body.
+            session.set_close_on_response_before_downstream_finish(false);
             session.write_continue_response().await?;
+            session.set_close_on_response_before_downstream_finish(true);
         }
     }
     Ok(())

@@ -1,0 +1,95 @@
+//! What of an upstream's response is passed on, and what is no HTTP.
+
+use std::io::ErrorKind;
+
+use edgewright_tests::{Origin, Proxy, Response, Setup, get};
+
+const HINTS: &str = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+const OK: &str = edgewright_tests::origin::OK;
+
+/// What an upstream does behind its bytes.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    GoesOn,
+    Closes,
+    IsSilent,
+}
+
+fn answered(bytes: &str, then: Then) -> (Response, Proxy, Origin) {
+    let bytes = bytes.to_owned();
+    let origin = Origin::script(move |_, wire| {
+        wire.send(bytes.as_bytes())?;
+        match then {
+            Then::GoesOn => Ok(()),
+            Then::Closes => Err(ErrorKind::ConnectionAborted.into()),
+            Then::IsSilent => wire.head().map(|_| ()),
+        }
+    });
+    let proxy = Setup::new()
+        .config(&format!(
+            "[upstreams.main]\npeers = [\"{}\"]\ntimeouts = {{ read = \"500ms\" }}",
+            origin.address()
+        ))
+        .route("default", "", "main")
+        .start();
+    (proxy.get("/x"), proxy, origin)
+}
+
+#[test]
+fn what_is_no_response_is_502_and_what_does_not_come_is_504() {
+    let check = |bytes: &str, then: Then, status: u16, error: &str| {
+        let (response, proxy, _origin) = answered(bytes, then);
+        assert_eq!(response.status, status, "{bytes:?}");
+        let raw = [response.head.raw.as_slice(), &response.body].concat();
+        assert!(!String::from_utf8_lossy(&raw).contains("SECRET"), "{bytes:?}");
+        let line = &proxy.access_log(1)[0];
+        assert_eq!((&line["status"], &line["error"]), (&status.into(), &error.into()), "{bytes:?}");
+    };
+    let broken = "upstream-broken";
+    // RFC 9110, section 7.8: nobody asked for another protocol.
+    let switch =
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\nSECRET";
+    check(switch, Then::IsSilent, 502, broken);
+    // RFC 9110, section 15: three digits, from 1 to 5.
+    check("HTTP/1.1 999 SECRET\r\nContent-Length: 2\r\n\r\nok", Then::GoesOn, 502, broken);
+    check("HTTP/1.1 600 SECRET\r\nContent-Length: 2\r\n\r\nok", Then::GoesOn, 502, broken);
+    // RFC 9110, section 15.2: an interim response is not the answer.
+    check(HINTS, Then::Closes, 502, broken);
+    check(HINTS, Then::IsSilent, 504, "upstream-timeout");
+    check("HTTP/1.1 100 Continue\r\n\r\n", Then::Closes, 502, broken);
+    check("HTTP/1.1 100 Continue\r\n\r\n", Then::IsSilent, 504, "upstream-timeout");
+    check(&[&HINTS.repeat(11), OK].concat(), Then::GoesOn, 502, broken);
+}
+
+#[test]
+fn some_interim_responses_are_passed_over() {
+    for count in [1, 10] {
+        let (response, ..) = answered(&[&HINTS.repeat(count), OK].concat(), Then::GoesOn);
+        assert_eq!((response.status, response.text().as_str()), (200, "ok"), "{count}");
+    }
+}
+
+/// RFC 9110, section 8.6; RFC 9112, section 6.1.
+#[test]
+fn a_response_that_has_no_body_tells_no_length() {
+    for field in ["Content-Length: 0", "Content-Length: 5", "Transfer-Encoding: chunked"] {
+        let (response, proxy, _origin) =
+            answered(&format!("HTTP/1.1 204 No Content\r\n{field}\r\n\r\n"), Then::GoesOn);
+        assert_eq!(response.status, 204, "{field}");
+        for name in ["content-length", "transfer-encoding"] {
+            assert!(!response.head.has(name), "{field}: {:?}", response.head);
+        }
+        let mut client = proxy.connect();
+        let response = client.ask(&get("/x")).expect_status(204);
+        assert!(response.body.is_empty() && client.leftover().is_empty(), "{field}");
+    }
+}
+
+/// RFC 9110, section 8.6.
+#[test]
+fn case_07_a_client_is_told_one_length() {
+    let (response, ..) =
+        answered("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", Then::GoesOn);
+    assert_eq!((response.status, response.text().as_str()), (200, "ok"));
+    assert_eq!(response.head.all("content-length"), [b"2"]);
+}

@@ -1,0 +1,136 @@
+//! Bodies of requests on their way up: one end each, one reading of their length, and no waiting for each other.
+
+use edgewright_tests::message::Framing;
+use edgewright_tests::{Connection, DEADLINE, Origin, Proxy, Setup, get, h2c};
+
+fn plain(origin: &Origin) -> Proxy {
+    Setup::new().server("threads = 1").with_h2().upstream("main", origin).route("default", "", "main").start()
+}
+
+/// RFC 9112, section 7.1: the body ends with the first chunk of length 0.
+#[test]
+fn a_body_of_http_2_that_ends_with_an_empty_frame_has_one_end() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let check = |frames: &[&'static str], body: &str| {
+        let before = origin.requests().len();
+        assert_eq!(h2c::post(proxy.address(), "/up", frames).status, 200, "{frames:?}");
+        assert_eq!(proxy.get("/next").status, 200, "{frames:?}");
+        // A second end would be read as a request of its own.
+        let seen = origin.requests().split_off(before);
+        let starts: Vec<_> =
+            seen.iter().map(|request| request.head.start.escape_ascii().to_string()).collect();
+        assert_eq!(starts, ["POST /up HTTP/1.1", "GET /next HTTP/1.1"], "{frames:?}");
+        assert_eq!((seen[0].body.as_slice(), seen[0].framing), (body.as_bytes(), Framing::Chunked));
+    };
+    check(&["hello"], "hello");
+    check(&["hel", "lo"], "hello");
+    check(&[], "");
+    assert_eq!(origin.connections(), 1, "the connection stays in use");
+}
+
+/// RFC 9110, section 10.1.1.
+#[test]
+fn a_client_that_expects_100_gets_it_before_it_sends_the_body() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let mut client = proxy.connect();
+    for _ in 0..2 {
+        client.send("POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\nExpect: 100-Continue\r\n\r\n");
+        assert_eq!(client.head().status(), 100);
+        client.send("hello");
+        let response = client.response_to("POST").expect_status(200);
+        assert_eq!(response.text(), "ok");
+        let seen = origin.last();
+        assert_eq!(seen.body, b"hello");
+        assert!(!seen.head.has("expect"), "{:?}", seen.head);
+    }
+    assert_eq!(client.ask(&get("/next")).status, 200);
+    assert_eq!(origin.requests().len(), 3);
+}
+
+#[test]
+fn other_expectations_are_refused() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let check = |expectation: &str| {
+        let mut client = proxy.connect();
+        client.send(format!(
+            "POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\nExpect: {expectation}\r\n\r\n"
+        ));
+        let head = client.head();
+        assert_eq!(head.status(), 417, "{expectation}: {head:?}");
+    };
+    check("tea");
+    check("100-continue, tea");
+    check("");
+    assert_eq!(origin.connections(), 0);
+}
+
+/// RFC 9110, section 8.6; RFC 9112, sections 6.1 and 6.3.
+#[test]
+fn case_07_a_length_that_could_be_read_in_two_ways_is_refused() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let check = |fields: &str, body: &str| {
+        let mut client = proxy.connect();
+        client.send(format!("POST /x HTTP/1.1\r\nHost: a.test\r\n{fields}\r\n\r\n{body}"));
+        let response = client.response_to("POST");
+        assert_eq!(response.status, 400, "{fields:?}");
+        assert!(client.closes_within(DEADLINE), "{fields:?}");
+    };
+    check("Content-Length: 5\r\nContent-Length: 5", "hello");
+    check("Content-Length: 5\r\nContent-Length: 6", "hello");
+    check("Content-Length: 5, 5", "hello");
+    check("Content-Length: 005", "hello");
+    check("Content-Length: +5", "hello");
+    check("Content-Length: -5", "hello");
+    check("Content-Length: 0x5", "hello");
+    check("Content-Length:", "");
+    let chunked = "5\r\nhello\r\n0\r\n\r\n";
+    check("Transfer-Encoding: x, chunked", chunked);
+    check("Transfer-Encoding: chunked, chunked", chunked);
+    check("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", chunked);
+    check("Transfer-Encoding: gzip", "hello");
+    assert_eq!(origin.connections(), 0);
+}
+
+/// RFC 9112, section 6.3: the chunks count, and no length goes on with them.
+#[test]
+fn case_07_a_length_beside_chunks_is_refused_or_left_out() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let mut client = proxy.connect();
+    client.send(
+        "POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    );
+    let response = client.response_to("POST");
+    if response.status == 200 {
+        let seen = origin.last();
+        assert_eq!((seen.body.as_slice(), seen.framing), (b"hello".as_slice(), Framing::Chunked));
+        assert!(!seen.head.has("content-length"), "{:?}", seen.head);
+    } else {
+        assert_eq!(response.status, 400);
+        assert_eq!(origin.connections(), 0);
+    }
+    assert!(client.closes_within(DEADLINE));
+}
+
+/// RFC 9112, section 7.1.
+#[test]
+fn a_malformed_chunk_is_the_clients_fault() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let check = |body: &str| {
+        let mut client = Connection::open(proxy.address());
+        client.send(format!("POST /x HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n{body}"));
+        assert_eq!(client.response_to("POST").status, 400, "{body:?}");
+        assert!(client.closes_within(DEADLINE), "{body:?}");
+    };
+    let bodies = ["zz\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\nzz\r\n", "-5\r\nhello\r\n0\r\n\r\n"];
+    bodies.into_iter().for_each(check);
+    let lines = proxy.access_log(bodies.len());
+    assert!(lines.iter().all(|line| line["error"] == "bad-request"), "{lines:#?}");
+    assert_eq!(proxy.get("/x").status, 200);
+    assert_eq!(origin.requests().len(), 1, "no request with a broken body arrived whole");
+}
