@@ -118,6 +118,15 @@ impl Connection {
         self.response_to(&ask.method)
     }
 
+    /// Sends a request and waits for its response.
+    ///
+    /// # Errors
+    /// The connection ends or stalls before it is whole.
+    pub fn try_ask(&mut self, ask: &Ask) -> io::Result<Response> {
+        self.wire.send(&ask.bytes())?;
+        self.try_response_to(&ask.method)
+    }
+
     /// The next response, read as one to a request of that method; interim ones are passed over.
     ///
     /// # Panics

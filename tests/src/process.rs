@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,8 @@ pub struct Captured(Arc<Mutex<Vec<u8>>>);
 #[derive(Debug)]
 pub struct Finished {
     pub code: Option<i32>,
+    /// The signal that killed it.
+    pub killed_by: Option<i32>,
     pub stdout: String,
     pub stderr: String,
     /// From the start, or from the signal that ended it.
@@ -114,7 +117,8 @@ impl Process {
         for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
-        Some(Finished { code: status.code(), stdout: self.stdout(), stderr: self.stderr(), took })
+        let (code, killed_by) = (status.code(), status.signal());
+        Some(Finished { code, killed_by, stdout: self.stdout(), stderr: self.stderr(), took })
     }
 }
 
@@ -182,7 +186,8 @@ impl Finished {
     /// It ended otherwise.
     #[must_use]
     pub fn expect_code(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        let ended = (self.code, self.killed_by);
+        assert_eq!(ended, (Some(code), None), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 

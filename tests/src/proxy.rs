@@ -51,10 +51,10 @@ impl Proxy {
         admin: Option<SocketAddr>,
     ) -> Self {
         let ready = || match admin {
-            Some(admin) => Connection::try_open(admin).is_ok_and(|mut connection| {
-                connection.send(get("/readyz").bytes());
-                connection.try_response_to("GET").is_ok_and(|response| response.status == 200)
-            }),
+            // A start tries its addresses before it serves them, and closes what came to them meanwhile.
+            Some(admin) => Connection::try_open(admin)
+                .and_then(|mut connection| connection.try_ask(&get("/readyz")))
+                .is_ok_and(|response| response.status == 200),
             None => Connection::try_open(address).is_ok(),
         };
         // A first start compiles its plugins.
@@ -192,7 +192,8 @@ impl Drop for Proxy {
             return;
         }
         let Some(finished) = finished else { panic!("still runs {CLEAN_EXIT:?} after SIGTERM\n{process:?}") };
-        assert_eq!(finished.code, Some(0), "not a clean end:\n{}", finished.stderr);
+        let ended = (finished.code, finished.killed_by);
+        assert_eq!(ended, (Some(0), None), "not a clean end:\n{}", finished.stderr);
         // A guest's panic may be quoted in the log; its place is not below `host`.
         let panicked =
             finished.stderr.contains("panicked at host/") || finished.stderr.contains("/registry/src/");
