@@ -7,6 +7,7 @@ mod shutdown;
 mod workers;
 
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -99,6 +100,7 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
     let generation = Arc::new(ArcSwap::from_pointee(generation));
     let health = Health::default();
     let requests = Requests::default();
+    let heard = Arc::new(AtomicBool::new(false));
 
     let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers));
     server.bootstrap();
@@ -113,7 +115,11 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
     public_service.add_dependency(&resolving);
     server.add_service(background_service(
         "readiness",
-        background::Readiness { listeners: public.clone(), health: health.clone() },
+        background::Readiness {
+            listeners: public.clone(),
+            signals_heard: Arc::clone(&heard),
+            health: health.clone(),
+        },
     ));
     if let Some(address) = admin {
         let facts = Facts {
@@ -130,7 +136,7 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
         "drain",
         shutdown::Drain { grace: config.server.grace, requests, access_log: access_log.clone(), health },
     ));
-    server.run(RunArgs { shutdown_signal: Box::new(shutdown::Signals) });
+    server.run(RunArgs { shutdown_signal: Box::new(shutdown::Signals { heard }) });
     shutdown::flush(access_log.as_ref());
     Ok(())
 }

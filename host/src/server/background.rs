@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -92,6 +93,8 @@ impl BackgroundService for AdminListener {
 /// Says that the proxy is ready once every listener takes connections.
 pub(super) struct Readiness {
     pub(super) listeners: Vec<SocketAddr>,
+    /// Whether SIGTERM ends the process in order.
+    pub(super) signals_heard: Arc<AtomicBool>,
     pub(super) health: Health,
 }
 
@@ -102,6 +105,9 @@ impl BackgroundService for Readiness {
             while tokio::net::TcpStream::connect(reachable(*listener)).await.is_err() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
+        }
+        while !self.signals_heard.load(Ordering::Acquire) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
         }
         self.health.becomes_ready();
         tracing::info!("ready");

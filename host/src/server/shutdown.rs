@@ -1,6 +1,10 @@
 //! The end of the process: on SIGTERM or SIGINT it takes no more connections, finishes the requests it has
 //! within the grace period, flushes its logs and exits with 0. A second signal ends it at once.
 
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -21,12 +25,24 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Waits for the first signal. (Pingora's own watch also knows SIGQUIT, which would hand the listeners to a
 /// new process.)
-pub(super) struct Signals;
+pub(super) struct Signals {
+    /// Set once a signal is waited for: before that, one would kill the process where it stands.
+    pub(super) heard: Arc<AtomicBool>,
+}
 
 #[async_trait]
 impl ShutdownSignalWatch for Signals {
     async fn recv(&self) -> ShutdownSignal {
-        match next_signal().await {
+        let signal = next_signal();
+        tokio::pin!(signal);
+        // The first poll registers both handlers.
+        let first = std::future::poll_fn(|context| Poll::Ready(signal.as_mut().poll(context))).await;
+        self.heard.store(true, Ordering::Release);
+        let name = match first {
+            Poll::Ready(name) => name,
+            Poll::Pending => signal.await,
+        };
+        match name {
             Some(name) => tracing::info!(signal = name, "shutting down"),
             None => std::future::pending().await,
         }
