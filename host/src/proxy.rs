@@ -3,6 +3,7 @@
 
 mod admission;
 mod connection;
+mod content_length;
 mod ctx;
 mod failure;
 mod forwarded;

@@ -18,7 +18,7 @@ use crate::target;
 use super::failure::{Failed, Kind};
 use super::local_response::REQUEST_ID;
 use super::survey::Survey;
-use super::{forwarded, heads, hop_by_hop, request_id, sanitize};
+use super::{content_length, forwarded, heads, hop_by_hop, request_id, sanitize};
 
 /// Cleartext listeners only, so far.
 const SCHEME: &str = "http";
@@ -96,13 +96,10 @@ fn protocol(version: Version) -> &'static str {
 /// could frame in two ways is refused (RFC 9110, sections 8.6 and 10.1.1; RFC 9112, section 6.1).
 fn check_framing(head: &RequestHeader) -> Result<(), Failed> {
     let mut lengths = head.headers.get_all(header::CONTENT_LENGTH).iter();
-    if let Some(length) = lengths.next() {
-        let digits = length.as_bytes();
-        let canonical =
-            digits.iter().all(u8::is_ascii_digit) && (digits.len() == 1 || digits.first() != Some(&b'0'));
-        if digits.is_empty() || !canonical || lengths.next().is_some() {
-            return Err(bad("`content-length` is not one plain number"));
-        }
+    if let Some(length) = lengths.next()
+        && (!content_length::is_plain(length.as_bytes()) || lengths.next().is_some())
+    {
+        return Err(bad("`content-length` is not one plain number"));
     }
     let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
     if let Some(coding) = codings.next()

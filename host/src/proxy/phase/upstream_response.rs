@@ -7,7 +7,7 @@ use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
 use crate::proxy::ctx::Ctx;
-use crate::proxy::hop_by_hop;
+use crate::proxy::{content_length, hop_by_hop};
 
 /// Interim responses (100 to 103) of one request at most.
 const MAX_INTERIM: usize = 10;
@@ -44,8 +44,7 @@ fn one_length(head: &mut ResponseHeader) {
     let mut lines = head.headers.get_all(header::CONTENT_LENGTH).iter();
     let Some(first) = lines.next() else { return };
     let text = first.as_bytes();
-    let plain = text.iter().all(u8::is_ascii_digit) && (text.len() == 1 || text.first() != Some(&b'0'));
-    if plain && lines.next().is_none() {
+    if content_length::is_plain(text) && lines.next().is_none() {
         return;
     }
     let number = text.split(|byte| *byte == b',').next().and_then(|digits| std::str::from_utf8(digits).ok());
