@@ -11,6 +11,7 @@ mod heads;
 mod hop_by_hop;
 mod in_flight;
 mod local_response;
+mod memo;
 mod phase;
 mod preface;
 mod rehearsal;

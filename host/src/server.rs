@@ -92,9 +92,7 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
         log.register(&mut registry);
         let _ = refused.set(log.clone());
     }
-    // Without plugins there is nothing to cut, and a thread that wakes a thousand times a second is not free.
-    let _ticking = (!generation.plugins.is_empty()).then(|| ticker.start()).transpose();
-    let _ticking = _ticking.map_err(CannotStart::Thread)?;
+    let _ticking = ticker.start().map_err(CannotStart::Thread)?;
 
     announce::lines(config, &generation, &workers, started);
     let generation = Arc::new(ArcSwap::from_pointee(generation));

@@ -69,9 +69,13 @@ impl Blueprint {
         let mut store = store::open(&self.engine, &self.voice, self.memory, self.stack);
         store::begin(&mut store, TimeLimit::SETUP);
         let made = match self.stack {
-            Stack::Worker => catch_unwind(AssertUnwindSafe(|| self.component.instantiate(&mut store)))
-                .map_err(Ended::panicked)?
-                .map_err(Ended::Guest)?,
+            Stack::Worker => {
+                let slice = store.data().watch.slice();
+                let _running = slice.running();
+                catch_unwind(AssertUnwindSafe(|| self.component.instantiate(&mut store)))
+                    .map_err(Ended::panicked)?
+                    .map_err(Ended::Guest)?
+            }
             Stack::Fiber => {
                 let slice = store.data().watch.slice();
                 fiber::run(slice, TimeLimit::SETUP.wall(), self.component.instantiate_async(&mut store))

@@ -5,14 +5,13 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prometheus_client::registry::Registry;
 use wasmtime::component::Linker;
 use wasmtime::{Config, Inlining, OptLevel};
 
 use super::artifact::Cache;
-use super::epoch::Ticker;
+use super::epoch::{Pulses, Ticker};
 use super::error::EngineError;
 use super::linker;
 use super::metrics::Metrics;
@@ -62,7 +61,7 @@ struct Shared {
     cache: Option<Cache>,
     compiler: Compiler,
     metrics: Metrics,
-    tickers: Arc<AtomicUsize>,
+    pulses: Arc<Pulses>,
 }
 
 impl Engine {
@@ -82,7 +81,7 @@ impl Engine {
             cache: options.cache.as_deref().and_then(|dir| Cache::open(dir, &wasmtime)),
             compiler: options.compiler,
             metrics: Metrics::default(),
-            tickers: Arc::default(),
+            pulses: Arc::default(),
             wasmtime,
         })))
     }
@@ -90,7 +89,7 @@ impl Engine {
     /// The clock of the time limits. It must run wherever requests are served: without it, a plugin that
     /// loops is never cut.
     pub fn ticker(&self) -> Ticker {
-        Ticker::new(self.0.wasmtime.weak(), Arc::clone(&self.0.tickers))
+        Ticker::new(self.0.wasmtime.weak(), Arc::clone(&self.0.pulses))
     }
 
     /// Adds the metrics of all plugins, those loaded later included, under their whole names: `edgewright_plugin_…`.
@@ -128,9 +127,9 @@ impl Engine {
         &self.0.waiting
     }
 
-    /// Whether a ticker moves the epoch.
-    pub(super) fn is_ticking(&self) -> bool {
-        self.0.tickers.load(Ordering::Relaxed) > 0
+    /// Who runs guests, for the ticker.
+    pub(super) fn pulses(&self) -> &Pulses {
+        &self.0.pulses
     }
 }
 

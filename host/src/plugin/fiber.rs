@@ -35,8 +35,9 @@ where
     type Output = Result<T, Ended>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.slice.resume();
-        let call = &mut self.call;
+        let Self { slice, call } = &mut *self;
+        let _running = slice.running();
+        slice.resume();
         match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
             Ok(polled) => polled.map_err(Ended::Guest),
             Err(payload) => Poll::Ready(Err(Ended::panicked(payload))),

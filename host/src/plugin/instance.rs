@@ -2,6 +2,7 @@
 //! for whichever route and phase. Must not know where it comes from or goes to.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use wasmtime::Store;
 use wasmtime::component::{self, ComponentExportIndex, ComponentNamedList, Lift, Lower, TypedFunc};
@@ -13,7 +14,7 @@ use super::configuration::ConfigId;
 use super::exchange::{Exchange, Failure};
 use super::failure::Ended;
 use super::fiber;
-use super::limits::time::{Stack, TimeLimit};
+use super::limits::time::{Slice, Stack, TimeLimit};
 use super::pool::Seat;
 use super::store::{self, State};
 
@@ -25,6 +26,7 @@ pub(super) struct Instance {
     store: Store<State>,
     functions: Functions,
     stack: Stack,
+    slice: Arc<Slice>,
     /// By [`ConfigId`]: whether the guest knows it.
     told: Vec<bool>,
     calls: u32,
@@ -73,7 +75,8 @@ where
 
 impl Instance {
     pub(super) fn new(store: Store<State>, functions: Functions, stack: Stack, seat: Option<Seat>) -> Self {
-        Self { store, functions, stack, told: Vec::new(), calls: 0, _seat: seat }
+        let slice = store.data().watch.slice();
+        Self { store, functions, stack, slice, told: Vec::new(), calls: 0, _seat: seat }
     }
 
     pub(super) fn functions(&self) -> &Functions {
@@ -95,11 +98,14 @@ impl Instance {
         store::begin(&mut self.store, limit);
         let store = &mut self.store;
         match self.stack {
-            Stack::Worker => catch_unwind(AssertUnwindSafe(|| function.call(store, params)))
-                .map_err(Ended::panicked)?
-                .map_err(Ended::Guest),
+            Stack::Worker => {
+                let _running = self.slice.running();
+                catch_unwind(AssertUnwindSafe(|| function.call(store, params)))
+                    .map_err(Ended::panicked)?
+                    .map_err(Ended::Guest)
+            }
             Stack::Fiber => {
-                let slice = store.data().watch.slice();
+                let slice = Arc::clone(&self.slice);
                 fiber::run(slice, limit.wall(), function.call_async(store, params)).await
             }
         }

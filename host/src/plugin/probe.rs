@@ -23,7 +23,7 @@ pub(super) fn run<T: Send>(engine: &Engine, work: impl Future<Output = T> + Send
             Ok(result)
         })?;
         while let Err(RecvTimeoutError::Timeout) = finished.recv_timeout(TICK) {
-            if !engine.is_ticking() {
+            if !engine.pulses().are_watched() {
                 engine.wasmtime().increment_epoch();
             }
         }

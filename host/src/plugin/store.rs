@@ -53,7 +53,7 @@ pub(super) fn open(engine: &Engine, voice: &Arc<Voice>, memory_limit: usize, sta
     let state = State {
         exchange: None,
         limits: Limits::new(memory_limit),
-        watch: Watch::new(stack),
+        watch: Watch::new(stack, engine.pulses().of_this_thread()),
         voice: Arc::clone(voice),
         wasi: None,
     };

@@ -16,9 +16,15 @@ use crate::snapshot::Policy;
 use crate::target;
 
 use super::failure::{Failed, Kind};
-use super::local_response::REQUEST_ID;
+use super::local_response::{REQUEST_ID, REQUEST_ID_NAME};
+use super::memo::Memo;
 use super::survey::Survey;
 use super::{content_length, forwarded, heads, hop_by_hop, request_id, sanitize};
+
+thread_local! {
+    /// Hosts as requests name them. Only those that were let in.
+    static HOSTS: Memo<Box<[u8]>, Told> = Memo::new();
+}
 
 /// Cleartext listeners only, so far.
 const SCHEME: &str = "http";
@@ -33,11 +39,11 @@ pub(crate) fn facts(head: &RequestHeader, peer: SocketAddr, policy: &Policy) -> 
     let trust = forwarded::is_trusted(peer.ip(), &policy.trusted_proxies);
     Facts {
         raw_target: Bytes::new(),
-        authority: "".into(),
+        authority: Arc::default(),
         scheme: SCHEME,
         protocol: protocol(head.version),
         client: forwarded::client(head, peer, &policy.trusted_proxies),
-        route: "".into(),
+        route: Arc::default(),
         request_id: given_id(head, trust).unwrap_or_else(request_id::fresh),
     }
 }
@@ -72,7 +78,7 @@ pub(crate) fn admit(
     sanitize::request(head, found, &policy.owned_headers, policy.underscore_headers, trust);
     forwarded::rebuild(head, peer.ip(), SCHEME, trust);
     if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
-        let _ = head.insert_header(REQUEST_ID, value);
+        let _ = head.insert_header(REQUEST_ID_NAME, value);
     }
     Ok(host_length)
 }
@@ -121,10 +127,11 @@ fn check_framing(head: &RequestHeader) -> Result<(), Failed> {
 /// one becomes a path, as the upstream is no proxy.
 fn read_target(head: &RequestHeader, facts: &mut Facts) -> Result<(usize, Option<PathAndQuery>), Failed> {
     let parsed = target::parse(head.raw_path()).map_err(bad)?;
-    let host_length = match &parsed.authority {
-        Some(authority) => known_host(authority, facts),
-        None => known_host(&read_host(head)?, facts),
+    let (authority, host_length) = match &parsed.authority {
+        Some(authority) => told(authority),
+        None => read_host(head)?,
     };
+    facts.authority = authority;
     if parsed.path == "*" {
         return if head.method == Method::OPTIONS {
             Ok((host_length, None))
@@ -146,19 +153,26 @@ fn read_target(head: &RequestHeader, facts: &mut Facts) -> Result<(usize, Option
 }
 
 /// The `Host` line, or the authority of HTTP/2.
-fn read_host(head: &RequestHeader) -> Result<target::Authority<'_>, Failed> {
+fn read_host(head: &RequestHeader) -> Result<Told, Failed> {
     let raw = match (head.headers.get(header::HOST), head.uri.authority()) {
         (Some(line), _) => line.as_bytes(),
         (None, Some(authority)) => authority.as_str().as_bytes(),
-        (None, None) if head.version == Version::HTTP_10 => return Ok(target::Authority::none()),
+        (None, None) if head.version == Version::HTTP_10 => return Ok(told(&target::Authority::none())),
         (None, None) => return Err(bad("no `host`")),
     };
-    target::authority(raw).map_err(bad)
+    HOSTS.with(|known| {
+        known.value(raw, || {
+            let authority = target::authority(raw).map_err(bad)?;
+            Ok((Box::from(raw), told(&authority)))
+        })
+    })
 }
 
-fn known_host(authority: &target::Authority<'_>, facts: &mut Facts) -> usize {
-    facts.authority = authority.as_str().into();
-    authority.host().len()
+/// An authority as requests know it, and how much of it is the host.
+type Told = (Arc<str>, usize);
+
+fn told(authority: &target::Authority<'_>) -> Told {
+    (authority.as_str().into(), authority.host().len())
 }
 
 fn bad(cause: impl ToString) -> Failed {

@@ -3,13 +3,25 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use bytes::Bytes;
+use http::header::InvalidHeaderValue;
 use http::{HeaderName, HeaderValue, header};
 use ipnet::IpNet;
 use pingora::http::RequestHeader;
 
-const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+use super::memo::Memo;
+
+thread_local! {
+    /// Addresses as the value of a field.
+    static ADDRESSES: Memo<IpAddr, HeaderValue> = Memo::new();
+}
+
+// Written with the names as text: Pingora copies a `HeaderName` to keep the case of its letters.
+const FOR_NAME: &str = "x-forwarded-for";
+const PROTO_NAME: &str = "x-forwarded-proto";
+const FOR: HeaderName = HeaderName::from_static(FOR_NAME);
 const HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const PROTO: HeaderName = HeaderName::from_static(PROTO_NAME);
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
 /// Whether forwarding fields of this peer are believed.
@@ -51,21 +63,32 @@ pub(crate) fn is_forwarding(name: &str) -> bool {
 /// `host`, which passes as it is.
 pub(crate) fn rebuild(head: &mut RequestHeader, peer: IpAddr, scheme: &'static str, trust: bool) {
     let peer = peer.to_canonical();
-    let mut chain = Vec::with_capacity(40);
-    if trust {
-        for line in head.headers.get_all(&FOR) {
-            chain.extend_from_slice(line.as_bytes());
-            chain.extend_from_slice(b", ");
-        }
-    }
-    // Writing to a vector does not fail.
-    let _ = std::io::Write::write_fmt(&mut chain, format_args!("{peer}"));
-    if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(chain)) {
-        let _ = head.insert_header(FOR, value);
+    let before = if trust { chain_of(head) } else { Vec::new() };
+    let value = if before.is_empty() {
+        ADDRESSES.with(|known| known.value(&peer, || Ok((peer, field_value(peer.to_string().into())?))))
+    } else {
+        field_value([before, peer.to_string().into_bytes()].concat().into())
+    };
+    if let Ok(value) = value {
+        let _ = head.insert_header(FOR_NAME, value);
     }
     if !trust || !head.headers.contains_key(&PROTO) {
-        let _ = head.insert_header(PROTO, HeaderValue::from_static(scheme));
+        let _ = head.insert_header(PROTO_NAME, HeaderValue::from_static(scheme));
     }
+}
+
+/// What a trusted proxy said of the hops before it, to be gone on with.
+fn chain_of(head: &RequestHeader) -> Vec<u8> {
+    let mut chain = Vec::new();
+    for line in head.headers.get_all(&FOR) {
+        chain.extend_from_slice(line.as_bytes());
+        chain.extend_from_slice(b", ");
+    }
+    chain
+}
+
+fn field_value(bytes: Bytes) -> Result<HeaderValue, InvalidHeaderValue> {
+    HeaderValue::from_maybe_shared(bytes)
 }
 
 /// Keeps what the client asked for when a plugin asks the upstream for something else.

@@ -68,7 +68,17 @@ pub(crate) fn strip_request(head: &mut RequestHeader, found: Survey) -> Result<(
 /// Takes hop-by-hop fields out of a response. A switch of protocols (101) keeps what it is made of.
 pub(crate) fn strip_response(head: &mut ResponseHeader) {
     let switching = head.status == http::StatusCode::SWITCHING_PROTOCOLS;
-    if head.headers.contains_key(header::CONNECTION) {
+    // One look over all names: most responses have none of these, and each look-up would hash its name.
+    let (mut connection, mut upgrade, mut others) = (false, false, false);
+    for name in head.headers.keys() {
+        match *name {
+            header::CONNECTION => connection = true,
+            header::UPGRADE => upgrade = true,
+            header::TE => others = true,
+            _ => others |= matches!(name.as_str(), "keep-alive" | "proxy-connection"),
+        }
+    }
+    if connection {
         // An upstream may nominate what it likes: it is believed, but for what frames the message.
         let nominated: Vec<HeaderName> =
             nominated(&head.headers).filter(|name| !is_protected(name)).collect();
@@ -79,12 +89,12 @@ pub(crate) fn strip_response(head: &mut ResponseHeader) {
             head.remove_header(&header::CONNECTION);
         }
     }
-    for name in &FIELDS {
-        if *name != header::PROXY_AUTHENTICATE && head.headers.contains_key(name) {
+    if others {
+        for name in FIELDS.iter().filter(|name| **name != header::PROXY_AUTHENTICATE) {
             head.remove_header(name);
         }
     }
-    if !switching && head.headers.contains_key(header::UPGRADE) {
+    if upgrade && !switching {
         head.remove_header(&header::UPGRADE);
     }
 }

@@ -1,10 +1,10 @@
 //! The time limit of a call: CPU time, so that a thread that the system took the CPU from is not mistaken for
 //! a guest that loops.
 //!
-//! A call that ends within two ticks reads no clock. At the first tick that finds it still running, the
-//! thread's CPU clock is sampled; at the ones after, the call is ended when it used its limit since then. So a
-//! guest that computes is cut between its limit and three ticks more, later only where the ticker itself is
-//! kept from the CPU. On a fiber, the guest yields to its worker at each tick, and only its own slices count.
+//! A call that ends before the next tick reads no clock. At the first tick that finds it still running, which
+//! is within [`LOOK`](super::super::epoch::LOOK), the thread's CPU clock is sampled; at the ones after, each
+//! [`TICK`](super::super::epoch::TICK), the call is ended when it used its limit since then. So a guest that
+//! computes is cut between its limit and 6 ms more, later only where the ticker itself is kept from the CPU. On a fiber, the guest yields to its worker at each tick, and only its own slices count.
 //! The worker looks at its sockets before the guest goes on: others wait for a tick, not for the guest.
 
 use std::sync::Arc;
@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use wasmtime::UpdateDeadline;
 
 use super::Stopped;
+use crate::plugin::epoch::{Pulse, Running};
 
-/// Ticks until a call is looked at for the first time. One would be anything from now to a tick.
-pub(in crate::plugin) const FIRST_LOOK: u64 = 2;
+/// Ticks until a call is looked at for the first time.
+pub(in crate::plugin) const FIRST_LOOK: u64 = 1;
 
 /// What a call may take in wall time beyond its CPU time: it may wait for the CPU, or for the host.
 const WAITING: Duration = Duration::from_secs(1);
@@ -55,13 +56,19 @@ pub(in crate::plugin) enum Stack {
 }
 
 /// When the guest's current slice of CPU began; shared with the future that polls its fiber.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::plugin) struct Slice {
+    pulse: Arc<Pulse>,
     watched: AtomicBool,
     began: AtomicU64,
 }
 
 impl Slice {
+    /// The worker is in the guest until what this returns is dropped.
+    pub(in crate::plugin) fn running(&self) -> Running<'_> {
+        self.pulse.enter()
+    }
+
     /// The fiber is polled: from here on, the CPU is the guest's. Reads the clock only for calls that were
     /// found running at a tick.
     pub(in crate::plugin) fn resume(&self) {
@@ -82,8 +89,10 @@ pub(in crate::plugin) struct Watch {
 }
 
 impl Watch {
-    pub(in crate::plugin) fn new(stack: Stack) -> Self {
-        Self { stack, limit: TimeLimit::SETUP, slice: Arc::default(), first_look: None, used: 0 }
+    /// For an instance that stays on the thread of `pulse`.
+    pub(in crate::plugin) fn new(stack: Stack, pulse: Arc<Pulse>) -> Self {
+        let slice = Slice { pulse, watched: AtomicBool::new(false), began: AtomicU64::new(0) };
+        Self { stack, limit: TimeLimit::SETUP, slice: Arc::new(slice), first_look: None, used: 0 }
     }
 
     pub(in crate::plugin) fn slice(&self) -> Arc<Slice> {
