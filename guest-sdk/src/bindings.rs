@@ -80,3 +80,33 @@ pub mod log_filter {
         default_bindings_module: "::edgewright_sdk::bindings::log_filter",
     });
 }
+
+/// Exports `upstream-request-filter`.
+pub mod upstream_request_filter {
+    wit_bindgen::generate!({
+        world: "upstream-request-filter-world",
+        path: "../wit",
+        with: {
+            "edgewright:plugin/types@0.1.0": crate::bindings::imports::edgewright::plugin::types,
+            "edgewright:plugin/request@0.1.0": crate::bindings::imports::edgewright::plugin::request,
+            "edgewright:plugin/log@0.1.0": crate::bindings::imports::edgewright::plugin::log,
+        },
+        pub_export_macro: true,
+        default_bindings_module: "::edgewright_sdk::bindings::upstream_request_filter",
+    });
+}
+
+/// Exports `error-filter`.
+pub mod error_filter {
+    wit_bindgen::generate!({
+        world: "error-filter-world",
+        path: "../wit",
+        with: {
+            "edgewright:plugin/types@0.1.0": crate::bindings::imports::edgewright::plugin::types,
+            "edgewright:plugin/request@0.1.0": crate::bindings::imports::edgewright::plugin::request,
+            "edgewright:plugin/log@0.1.0": crate::bindings::imports::edgewright::plugin::log,
+        },
+        pub_export_macro: true,
+        default_bindings_module: "::edgewright_sdk::bindings::error_filter",
+    });
+}

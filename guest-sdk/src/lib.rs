@@ -50,6 +50,7 @@
 
 #![deny(missing_docs)]
 
+mod attempt;
 mod bytes;
 mod configuration;
 mod entry;
@@ -73,6 +74,7 @@ pub mod bindings;
 #[doc(hidden)]
 pub mod export;
 
+pub use attempt::{Attempt, ErrorVerdict, Failure};
 pub use bytes::Bytes;
 pub use edgewright_sdk_macros::plugin;
 pub use entry::Entry;
@@ -90,5 +92,8 @@ struct Readme;
 
 /// All that a plugin usually needs: `use edgewright_sdk::prelude::*;`
 pub mod prelude {
-    pub use crate::{Bytes, Entry, Header, Plugin, Request, Response, ResponseHead, Verdict, log, plugin};
+    pub use crate::{
+        Attempt, Bytes, Entry, ErrorVerdict, Failure, Header, Plugin, Request, Response, ResponseHead,
+        Verdict, log, plugin,
+    };
 }

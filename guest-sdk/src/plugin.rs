@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::{Entry, Request, ResponseHead, Verdict};
+use crate::{Attempt, Entry, ErrorVerdict, Failure, Request, ResponseHead, Verdict};
 
 /// A plugin with one configuration. Implement it under [`#[plugin]`](crate::plugin), which exports the
 /// phases whose methods the block has.
@@ -34,10 +34,25 @@ pub trait Plugin: Sized + 'static {
         Verdict::Next
     }
 
+    /// `upstream-request-filter`: once per attempt, after a peer was chosen. The request is what goes out;
+    /// changes to it last for this attempt, and the method can't be changed. An answer is sent in place of
+    /// the upstream's.
+    fn on_upstream_request(&self, request: &mut Request, attempt: &Attempt) -> Verdict {
+        let _ = (request, attempt);
+        Verdict::Next
+    }
+
     /// `response-filter`: on every response of the route, errors and plugins' answers included.
     fn on_response(&self, request: &Request, response: &mut ResponseHead) -> Verdict {
         let _ = (request, response);
         Verdict::Next
+    }
+
+    /// `error-filter`: when the request can't be served. May ask for another peer where that is safe, or make
+    /// the error page.
+    fn on_error(&self, request: &Request, failure: &Failure) -> ErrorVerdict {
+        let _ = (request, failure);
+        ErrorVerdict::Next
     }
 
     /// `log-filter`: once per request when all is over. Only attributes can still be set.

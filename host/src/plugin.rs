@@ -34,6 +34,7 @@ mod setup;
 mod store;
 
 // How it is called.
+mod at_once;
 mod call;
 mod chain;
 pub mod exchange;

@@ -5,6 +5,7 @@ mod admission;
 mod connection;
 mod content_length;
 mod ctx;
+mod error_page;
 mod failure;
 mod forwarded;
 mod heads;
@@ -110,12 +111,12 @@ impl ProxyHttp for EdgeProxy {
 
     fn fail_to_connect(
         &self,
-        _session: &mut Session,
+        session: &mut Session,
         _peer: &HttpPeer,
         ctx: &mut Box<Ctx>,
         error: Box<Error>,
     ) -> Box<Error> {
-        phase::fail::to_connect(ctx, error)
+        phase::fail::to_connect(session, ctx, error)
     }
 
     fn error_while_proxy(

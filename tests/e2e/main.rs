@@ -21,6 +21,7 @@ mod uploads;
 mod upstreams;
 
 mod answers;
+mod attempts;
 mod contract;
 mod edits;
 mod faults;

@@ -7,8 +7,13 @@ use quote::{format_ident, quote};
 use syn::{Error, ImplItem, ItemImpl, parse_macro_input};
 
 /// The methods of `Plugin` that are phases, with the module of the SDK's bindings that exports each.
-const PHASES: [(&str, &str); 3] =
-    [("on_request", "request_filter"), ("on_response", "response_filter"), ("on_log", "log_filter")];
+const PHASES: [(&str, &str); 5] = [
+    ("on_request", "request_filter"),
+    ("on_upstream_request", "upstream_request_filter"),
+    ("on_response", "response_filter"),
+    ("on_error", "error_filter"),
+    ("on_log", "log_filter"),
+];
 
 /// Makes a component of an `impl Plugin for …`.
 ///

@@ -7,13 +7,17 @@ use std::thread::LocalKey;
 
 use super::Instances;
 use crate::bindings::imports::edgewright::plugin::types;
-use crate::bindings::{lifecycle, log_filter, request_filter, response_filter};
-use crate::{Entry, Plugin, Request, Response, ResponseHead, Verdict, log};
+use crate::bindings::{
+    error_filter, lifecycle, log_filter, request_filter, response_filter, upstream_request_filter,
+};
+use crate::{Attempt, Entry, ErrorVerdict, Failure, Plugin, Request, Response, ResponseHead, Verdict, log};
 
+use error_filter::exports::edgewright::plugin::error_filter as error_filter_export;
 use lifecycle::exports::edgewright::plugin::lifecycle as lifecycle_export;
 use log_filter::exports::edgewright::plugin::log_filter as log_filter_export;
 use request_filter::exports::edgewright::plugin::request_filter as request_filter_export;
 use response_filter::exports::edgewright::plugin::response_filter as response_filter_export;
+use upstream_request_filter::exports::edgewright::plugin::upstream_request_filter as upstream_request_filter_export;
 
 /// Where the values of a plugin are kept. Implemented by `#[plugin]`.
 pub trait Hosted: Plugin {
@@ -36,6 +40,33 @@ impl<P: Hosted> request_filter_export::Guest for Export<P> {
     fn on_request(config: u32) -> types::Verdict {
         let call = |plugin: &P| plugin.on_request(&mut Request::current());
         P::instances().with(|instances| verdict(instances.with(config, call)))
+    }
+}
+
+impl<P: Hosted> upstream_request_filter_export::Guest for Export<P> {
+    fn on_upstream_request(config: u32, attempt: upstream_request_filter_export::Attempt) -> types::Verdict {
+        let attempt = Attempt { number: attempt.number, upstream: attempt.upstream, peer: attempt.peer };
+        let call = |plugin: &P| plugin.on_upstream_request(&mut Request::current(), &attempt);
+        P::instances().with(|instances| verdict(instances.with(config, call)))
+    }
+}
+
+impl<P: Hosted> error_filter_export::Guest for Export<P> {
+    fn on_error(config: u32, failure: error_filter_export::Failure) -> error_filter_export::ErrorVerdict {
+        let failure = Failure {
+            error: failure.error,
+            status: failure.status,
+            attempts: failure.attempts,
+            upstream: failure.upstream,
+            peer: failure.peer,
+            can_retry: failure.can_retry,
+        };
+        let call = |plugin: &P| plugin.on_error(&Request::current(), &failure);
+        match P::instances().with(|instances| instances.with(config, call)).unwrap_or_default() {
+            ErrorVerdict::Next => error_filter_export::ErrorVerdict::Next,
+            ErrorVerdict::Retry => error_filter_export::ErrorVerdict::Retry,
+            ErrorVerdict::Respond(made) => error_filter_export::ErrorVerdict::Respond(response(made)),
+        }
     }
 }
 
@@ -68,15 +99,19 @@ impl<P: Hosted> log_filter_export::Guest for Export<P> {
 fn verdict(decided: Option<Verdict>) -> types::Verdict {
     match decided.unwrap_or_else(|| Response::new(500).into()) {
         Verdict::Next => types::Verdict::Next,
-        Verdict::Respond(response) => types::Verdict::Respond(types::Response {
-            status: response.status,
-            headers: response
-                .headers
-                .into_iter()
-                .map(|header| types::Header { name: header.name, value: header.value.into_vec() })
-                .collect(),
-            body: response.body.into_vec(),
-        }),
+        Verdict::Respond(made) => types::Verdict::Respond(response(made)),
+    }
+}
+
+fn response(made: Response) -> types::Response {
+    types::Response {
+        status: made.status,
+        headers: made
+            .headers
+            .into_iter()
+            .map(|header| types::Header { name: header.name, value: header.value.into_vec() })
+            .collect(),
+        body: made.body.into_vec(),
     }
 }
 

@@ -46,7 +46,10 @@ pub(crate) mod request {
     }
 
     pub(crate) fn set_method(method: &str) -> Result<(), TargetError> {
-        set_target(rules::method(method), |state| state.method = method.to_owned())
+        in_request_phase(
+            |state| rules::method(method).map(|()| state.method = method.to_owned()),
+            TargetError::WrongPhase,
+        )
     }
 
     pub(crate) fn scheme() -> String {
@@ -118,15 +121,30 @@ pub(crate) mod request {
             state.upstream = Some(name.to_owned());
             Ok(())
         };
-        in_request(choose, UpstreamError::WrongPhase)
+        in_request_phase(choose, UpstreamError::WrongPhase)
     }
 
     fn set_target(checked: Result<(), TargetError>, set: impl FnOnce(&mut State)) -> Result<(), TargetError> {
         in_request(|state| checked.map(|()| set(state)), TargetError::WrongPhase)
     }
 
+    /// What can be changed for an attempt, too.
     fn in_request<E>(set: impl FnOnce(&mut State) -> Result<(), E>, wrong_phase: E) -> Result<(), E> {
-        match change(|state| (state.phase == Some(Phase::Request)).then(|| set(state))).flatten() {
+        within(&[Phase::Request, Phase::UpstreamRequest], set, wrong_phase)
+    }
+
+    /// What can't.
+    fn in_request_phase<E>(set: impl FnOnce(&mut State) -> Result<(), E>, wrong_phase: E) -> Result<(), E> {
+        within(&[Phase::Request], set, wrong_phase)
+    }
+
+    fn within<E>(
+        phases: &[Phase],
+        set: impl FnOnce(&mut State) -> Result<(), E>,
+        wrong_phase: E,
+    ) -> Result<(), E> {
+        let allowed = |state: &State| state.phase.is_some_and(|phase| phases.contains(&phase));
+        match change(|state| allowed(state).then(|| set(state))).flatten() {
             Some(done) => done,
             None => Err(wrong_phase),
         }

@@ -3,7 +3,7 @@
 
 use super::state::{Answer, Phase, State};
 use crate::log::Level;
-use crate::{Bytes, Entry, Plugin, Request, Response, ResponseHead, Verdict};
+use crate::{Attempt, Bytes, Entry, ErrorVerdict, Failure, Plugin, Request, Response, ResponseHead, Verdict};
 
 /// A request, and what plugins have made of it.
 #[derive(Debug)]
@@ -140,6 +140,24 @@ impl Exchange {
     pub fn on_request<P: Plugin>(&mut self, plugin: &P) -> Outcome {
         let verdict = self.state.lend(Phase::Request, || plugin.on_request(&mut Request::current()));
         self.decided(verdict)
+    }
+
+    /// Runs `upstream-request-filter` for an attempt. What the plugin changed can be seen until the next call:
+    /// like the proxy, the test starts each attempt from the request as it was before the first.
+    pub fn on_upstream_request<P: Plugin>(&mut self, plugin: &P, attempt: &Attempt) -> Outcome {
+        self.state.begin_attempt();
+        let call = || plugin.on_upstream_request(&mut Request::current(), attempt);
+        let verdict = self.state.lend(Phase::UpstreamRequest, call);
+        self.decided(verdict)
+    }
+
+    /// Runs `error-filter`. A response that the plugin makes is what the response phase sees.
+    pub fn on_error<P: Plugin>(&mut self, plugin: &P, failure: &Failure) -> ErrorVerdict {
+        let verdict = self.state.lend(Phase::Error, || plugin.on_error(&Request::current(), failure));
+        if let ErrorVerdict::Respond(response) = &verdict {
+            self.state.response = Some(Answer::made(response));
+        }
+        verdict
     }
 
     /// Runs `response-filter`.

@@ -14,7 +14,9 @@ const MAX_BODY: usize = 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Request,
+    UpstreamRequest,
     Response,
+    Error,
     Log,
 }
 
@@ -40,6 +42,17 @@ pub(crate) struct State {
     pub(crate) upstream: Option<String>,
     pub(crate) response: Option<Answer>,
     pub(crate) logged: Vec<(Level, String)>,
+    /// The request before its first attempt.
+    pub(crate) before: Option<Box<Sent>>,
+}
+
+/// What an attempt may change.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    authority: String,
+    path: String,
+    query: Option<String>,
+    head: Head,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -85,6 +98,18 @@ impl State {
             self.attributes.push((key.to_owned(), value.into()));
         }
         Ok(())
+    }
+
+    /// Puts the request back to what it was before the first attempt.
+    pub(crate) fn begin_attempt(&mut self) {
+        let now = || Sent {
+            authority: self.authority.clone(),
+            path: self.path.clone(),
+            query: self.query.clone(),
+            head: self.head.clone(),
+        };
+        let before = self.before.get_or_insert_with(|| Box::new(now())).as_ref().clone();
+        Sent { authority: self.authority, path: self.path, query: self.query, head: self.head } = before;
     }
 
     /// RFC 6265, section 5.4, by the words of WIT `request.cookie`.

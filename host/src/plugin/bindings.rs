@@ -17,4 +17,4 @@ wasmtime::component::bindgen!({
 });
 
 pub use edgewright::plugin::{log, request, response, types};
-pub use exports::edgewright::plugin::log_filter;
+pub use exports::edgewright::plugin::{error_filter, log_filter, upstream_request_filter};

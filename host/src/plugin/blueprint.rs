@@ -34,7 +34,9 @@ pub(super) struct Blueprint {
 pub(super) struct Exports {
     pub(super) configure: Option<ComponentExportIndex>,
     pub(super) request: Option<ComponentExportIndex>,
+    pub(super) upstream_request: Option<ComponentExportIndex>,
     pub(super) response: Option<ComponentExportIndex>,
+    pub(super) error: Option<ComponentExportIndex>,
     pub(super) log: Option<ComponentExportIndex>,
 }
 
@@ -117,7 +119,9 @@ impl Exports {
         Ok(Self {
             configure: find(survey.lifecycle(), "configure")?,
             request: phase(Phase::Request)?,
+            upstream_request: phase(Phase::UpstreamRequest)?,
             response: phase(Phase::Response)?,
+            error: phase(Phase::Error)?,
             log: phase(Phase::Log)?,
         })
     }

@@ -1,15 +1,19 @@
 //! One call of one phase: an instance from the pool, the configuration it needs, the request lent to it and
 //! taken back. What differs between phases is a [`Hook`], one file each. Must not know chains.
 
+mod error;
 mod log;
 mod request;
 mod response;
+mod upstream_request;
 
 use wasmtime::component::{ComponentNamedList, Lift, Lower, TypedFunc};
 
+pub(super) use error::ErrorFilter;
 pub(super) use log::LogFilter;
 pub(super) use request::RequestFilter;
 pub(super) use response::ResponseFilter;
+pub(super) use upstream_request::UpstreamRequestFilter;
 
 use super::bindings::types::Verdict;
 use super::configuration::ConfigId;
@@ -47,6 +51,8 @@ pub(super) trait Hook {
 pub(super) enum Outcome {
     Next,
     Respond(PluginResponse),
+    /// Of `error-filter` alone.
+    Retry,
     Failed(Failure),
 }
 

@@ -5,9 +5,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::call::{self, Hook, LogFilter, Outcome, RequestFilter, ResponseFilter};
+use super::at_once;
+use super::call::{
+    self, ErrorFilter, Hook, LogFilter, Outcome, RequestFilter, ResponseFilter, UpstreamRequestFilter,
+};
 use super::configuration::ConfigId;
-use super::exchange::{CallRecord, Decision, Failure, Lent, PluginResponse};
+use super::exchange::{CallRecord, Decision, ErrorDecision, Failure, Lent, PluginResponse};
 use super::loaded::Plugin;
 use crate::config::model::OnFailure;
 use crate::phase::Phase;
@@ -17,10 +20,8 @@ use crate::phase::Phase;
 pub struct Chain {
     /// In the order of the route.
     plugins: Box<[Arc<Plugin>]>,
-    request: Box<[Link]>,
-    /// The last plugin first.
-    response: Box<[Link]>,
-    log: Box<[Link]>,
+    /// By [`Phase::index`]: the plugins that have the phase, in the order in which they are called.
+    phases: [Box<[Link]>; Phase::ALL.len()],
     /// Plugins that want instances made ahead.
     fresh: Box<[Link]>,
 }
@@ -35,12 +36,16 @@ impl Chain {
     /// A chain of plugins, each with a configuration that [`Plugin::configure`] gave it.
     pub fn new(links: Vec<(Arc<Plugin>, ConfigId)>) -> Self {
         let links: Vec<Link> = links.into_iter().map(|(plugin, config)| Link { plugin, config }).collect();
-        let having = |phase: Phase| links.iter().filter(move |link| link.plugin.has(phase)).cloned();
+        let having = |phase: Phase| {
+            let mut having: Vec<Link> = links.iter().filter(|link| link.plugin.has(phase)).cloned().collect();
+            if matches!(phase, Phase::Response | Phase::Error) {
+                having.reverse();
+            }
+            having.into_boxed_slice()
+        };
         Self {
             plugins: links.iter().map(|link| Arc::clone(&link.plugin)).collect(),
-            request: having(Phase::Request).collect(),
-            response: having(Phase::Response).rev().collect(),
-            log: having(Phase::Log).collect(),
+            phases: Phase::ALL.map(having),
             fresh: links.iter().filter(|link| link.plugin.is_fresh()).cloned().collect(),
         }
     }
@@ -57,22 +62,31 @@ impl Chain {
 
     /// Whether any plugin has the phase: where none has, the proxy need not ask.
     pub fn has(&self, phase: Phase) -> bool {
-        let links = match phase {
-            Phase::Request => &self.request,
-            Phase::Response => &self.response,
-            Phase::Log => &self.log,
-        };
-        !links.is_empty()
+        !self.links(phase).is_empty()
+    }
+
+    fn links(&self, phase: Phase) -> &[Link] {
+        self.phases.get(phase.index()).map(|links| &**links).unwrap_or_default()
     }
 
     /// `request-filter`, until one plugin answers or fails. What a plugin changed before it failed stays.
     pub async fn on_request(&self, lent: &mut Lent) -> Decision {
-        enter(lent, Phase::Request);
+        self.forward::<RequestFilter>(lent).await
+    }
+
+    /// `upstream-request-filter`, until one plugin answers or fails. The exchange must have its attempt, and
+    /// the head that the attempt sends.
+    pub async fn on_upstream_request(&self, lent: &mut Lent) -> Decision {
+        self.forward::<UpstreamRequestFilter>(lent).await
+    }
+
+    async fn forward<H: Hook>(&self, lent: &mut Lent) -> Decision {
+        enter(lent, H::PHASE);
         let mut began = Instant::now();
-        for link in &self.request {
+        for link in self.links(H::PHASE) {
             let by = || Arc::clone(link.plugin.shared_name());
-            match link.call::<RequestFilter>(lent, &mut began).await {
-                Outcome::Next => {}
+            match link.call::<H>(lent, &mut began).await {
+                Outcome::Next | Outcome::Retry => {}
                 Outcome::Respond(response) => return Decision::Respond { by: by(), response },
                 Outcome::Failed(failure) => return Decision::Failed { by: by(), failure },
             }
@@ -86,10 +100,10 @@ impl Chain {
         enter(lent, Phase::Response);
         let mut decision = Decision::Next;
         let mut began = Instant::now();
-        for link in &self.response {
+        for link in self.links(Phase::Response) {
             let by = || Arc::clone(link.plugin.shared_name());
             match link.call::<ResponseFilter>(lent, &mut began).await {
-                Outcome::Next => {}
+                Outcome::Next | Outcome::Retry => {}
                 Outcome::Respond(mut response) => {
                     replace(lent, &mut response);
                     decision = Decision::Respond { by: by(), response };
@@ -103,11 +117,32 @@ impl Chain {
         decision
     }
 
+    /// `error-filter`, the last plugin of the chain first, until one decides. The exchange must have its
+    /// trouble. Never waits: plugins that would are refused at load.
+    pub fn on_error(&self, lent: &mut Lent) -> ErrorDecision {
+        at_once::result(self.decide_error(lent)).unwrap_or(ErrorDecision::Next)
+    }
+
+    async fn decide_error(&self, lent: &mut Lent) -> ErrorDecision {
+        enter(lent, Phase::Error);
+        let mut began = Instant::now();
+        for link in self.links(Phase::Error) {
+            match link.call::<ErrorFilter>(lent, &mut began).await {
+                Outcome::Next | Outcome::Failed(_) => {}
+                Outcome::Retry => return ErrorDecision::Retry,
+                Outcome::Respond(response) => {
+                    return ErrorDecision::Respond { by: Arc::clone(link.plugin.shared_name()), response };
+                }
+            }
+        }
+        ErrorDecision::Next
+    }
+
     /// `log-filter`, in the order of the chain. The exchange must have its entry. A failure has no effect.
     pub async fn on_log(&self, lent: &mut Lent) {
         enter(lent, Phase::Log);
         let mut began = Instant::now();
-        for link in &self.log {
+        for link in self.links(Phase::Log) {
             link.call::<LogFilter>(lent, &mut began).await;
         }
     }
@@ -138,12 +173,17 @@ impl Link {
             Outcome::Next => {
                 phase.next.inc();
             }
+            Outcome::Retry => {
+                phase.retry.inc();
+            }
             Outcome::Respond(_) => {
                 phase.respond.inc();
             }
             Outcome::Failed(failure) => {
                 metrics.failed(failure);
-                if H::PHASE == Phase::Log || self.plugin.on_failure() == OnFailure::Open {
+                if matches!(H::PHASE, Phase::Error | Phase::Log)
+                    || self.plugin.on_failure() == OnFailure::Open
+                {
                     phase.skipped.inc();
                     return Outcome::Next;
                 }

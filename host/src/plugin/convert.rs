@@ -5,8 +5,8 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tracing::Level;
 
-use super::bindings::{log, log_filter, types};
-use super::exchange::{AttributeRefused, Entry, PluginResponse};
+use super::bindings::{error_filter, log, log_filter, types, upstream_request_filter};
+use super::exchange::{Attempt, AttributeRefused, Entry, PluginResponse, Trouble};
 use super::head;
 
 /// Bytes of a response that a plugin makes.
@@ -70,6 +70,27 @@ pub(super) fn response(made: types::Response) -> Result<PluginResponse, String> 
 /// Whether a status goes with a body: RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5.
 fn has_body(status: StatusCode) -> bool {
     !matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+/// The attempt that is about to be sent.
+pub(super) fn attempt(attempt: Option<&Attempt>) -> upstream_request_filter::Attempt {
+    upstream_request_filter::Attempt {
+        number: attempt.map_or(0, |attempt| attempt.number),
+        upstream: attempt.map(|attempt| attempt.upstream.to_string()).unwrap_or_default(),
+        peer: attempt.map(|attempt| attempt.peer.to_string()).unwrap_or_default(),
+    }
+}
+
+/// Why the request can't be served.
+pub(super) fn trouble(trouble: Option<&Trouble>) -> error_filter::Failure {
+    error_filter::Failure {
+        error: trouble.map(|trouble| trouble.error.to_owned()).unwrap_or_default(),
+        status: trouble.map_or(0, |trouble| trouble.status),
+        attempts: trouble.map_or(0, |trouble| trouble.attempts),
+        upstream: trouble.and_then(|trouble| trouble.upstream.as_deref().map(str::to_owned)),
+        peer: trouble.and_then(|trouble| trouble.peer.as_ref().map(ToString::to_string)),
+        can_retry: trouble.is_some_and(|trouble| trouble.can_retry),
+    }
 }
 
 /// The finished request.

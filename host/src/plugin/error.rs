@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::contract::PACKAGE;
 use super::printable::{list, printable};
+use crate::phase::Phase;
 
 /// The engine can't be set up.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,10 @@ pub enum LoadReason {
     NoPhase { exports: Vec<String> },
     #[error("import `{}` isn't granted", printable(.import))]
     NotGranted { import: String },
+    #[error("exports `{phase}`, which can't wait, and imports what waits")]
+    WaitsInPhase { phase: Phase },
+    #[error("exports `{phase}`, which can't wait, and `limits.time` is over {} ms", .limit.as_millis())]
+    TooSlowForPhase { phase: Phase, limit: Duration },
     #[error("does not fit the contract `{PACKAGE}`: {}", printable(.0))]
     Mismatch(String),
     #[error("does not compile: {}", printable(.0))]
@@ -88,10 +93,16 @@ impl LoadReason {
                 "build the plugin against the SDK of this proxy's version"
             }
             Self::NoPhase { .. } => {
-                "export at least one of `request-filter`, `response-filter` and `log-filter`"
+                "export at least one phase: `request-filter`, `response-filter`, `log-filter` and so on"
             }
             Self::NotGranted { .. } => {
                 "a plugin gets clocks, random, standard output and the interfaces of the contract; no sockets, no HTTP"
+            }
+            Self::WaitsInPhase { .. } => {
+                "leave the phase out, or split the plugin in two: what waits goes into `request-filter`"
+            }
+            Self::TooSlowForPhase { .. } => {
+                "set `limits.time` to 10 ms or less: the call holds its worker, as nothing can wait there"
             }
             Self::Compile(_) => "check the component with `wasm-tools validate`",
             Self::CompilerStopped(_) => "make the component smaller, above all its largest functions",

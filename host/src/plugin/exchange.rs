@@ -2,7 +2,7 @@
 //! no Pingora: heads are reached through [`Heads`], which the proxy implements. Knows no Wasmtime either.
 
 use std::any::Any;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +55,10 @@ pub struct Exchange {
     pub upstreams: Arc<dyn UpstreamNames>,
     /// What each call cost, in the order of the calls.
     pub calls: Vec<CallRecord>,
+    /// The attempt that is about to be sent; only in `upstream-request-filter`.
+    pub attempt: Option<Attempt>,
+    /// Why the request can't be served; only in `error-filter`.
+    pub trouble: Option<Trouble>,
     /// The finished request; only in `log-filter`.
     pub entry: Option<Entry>,
 }
@@ -178,6 +182,29 @@ pub struct CallRecord {
     pub took: Duration,
 }
 
+/// One attempt at an upstream: WIT `upstream-request-filter.attempt`.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    /// From 1.
+    pub number: u32,
+    pub upstream: Arc<str>,
+    pub peer: SocketAddr,
+}
+
+/// Why a request can't be served: WIT `error-filter.failure`.
+#[derive(Debug, Clone)]
+pub struct Trouble {
+    /// The access log's word for it.
+    pub error: &'static str,
+    /// Of the page that the host would send.
+    pub status: u16,
+    pub attempts: u32,
+    pub upstream: Option<Arc<str>>,
+    pub peer: Option<SocketAddr>,
+    /// Whether another attempt is safe.
+    pub can_retry: bool,
+}
+
 /// The finished request: WIT `log-filter.entry`.
 #[derive(Debug, Clone, Default)]
 pub struct Entry {
@@ -210,6 +237,19 @@ pub enum Decision {
     /// A plugin failed and its `on-failure` is `closed`: answer with [`Failure::status`]. In the response phase,
     /// [`Heads`] has a response of that status already, with what the plugins behind it added.
     Failed { by: Arc<str>, failure: Failure },
+}
+
+/// What a chain decided about a failure.
+#[derive(Debug)]
+pub enum ErrorDecision {
+    /// What the proxy does anyway.
+    Next,
+    /// Another peer, where that is safe.
+    Retry,
+    Respond {
+        by: Arc<str>,
+        response: PluginResponse,
+    },
 }
 
 /// How a call failed. Also the `reason` label of the trap metric.

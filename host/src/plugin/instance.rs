@@ -7,8 +7,9 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::{self, ComponentExportIndex, ComponentNamedList, Lift, Lower, TypedFunc};
 
-use super::bindings::log_filter;
+use super::bindings::error_filter::{self, ErrorVerdict};
 use super::bindings::types::Verdict;
+use super::bindings::{log_filter, upstream_request_filter};
 use super::blueprint::Exports;
 use super::configuration::ConfigId;
 use super::exchange::{Exchange, Failure};
@@ -41,7 +42,9 @@ type Configure = TypedFunc<(u32, String), (Result<(), String>,)>;
 pub(super) struct Functions {
     pub(super) configure: Option<Configure>,
     pub(super) request: Option<TypedFunc<(u32,), (Verdict,)>>,
+    pub(super) upstream_request: Option<TypedFunc<(u32, upstream_request_filter::Attempt), (Verdict,)>>,
     pub(super) response: Option<TypedFunc<(u32,), (Verdict,)>>,
+    pub(super) error: Option<TypedFunc<(u32, error_filter::Failure), (ErrorVerdict,)>>,
     pub(super) log: Option<TypedFunc<(u32, log_filter::Entry), ()>>,
 }
 
@@ -55,7 +58,9 @@ impl Functions {
         Ok(Self {
             configure: typed(store, instance, exports.configure.as_ref())?,
             request: typed(store, instance, exports.request.as_ref())?,
+            upstream_request: typed(store, instance, exports.upstream_request.as_ref())?,
             response: typed(store, instance, exports.response.as_ref())?,
+            error: typed(store, instance, exports.error.as_ref())?,
             log: typed(store, instance, exports.log.as_ref())?,
         })
     }

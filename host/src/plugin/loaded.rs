@@ -79,6 +79,7 @@ impl Plugin {
         survey.check()?;
         let compiled = artifact::compile(engine, &source)?;
         let voice = Arc::new(Voice::new(Arc::clone(&spec.name)));
+        may_be_called(&survey, spec.limits.time)?;
         let at_once = !survey.waits() && spec.limits.time <= AT_ONCE;
         let stack = if at_once { Stack::Worker } else { Stack::Fiber };
         let memory = spec.limits.memory;
@@ -255,6 +256,15 @@ impl std::fmt::Debug for Plugin {
             .field("name", &self.name)
             .field("version", &self.hash)
             .finish_non_exhaustive()
+    }
+}
+
+/// A phase whose hook can't wait needs a plugin that doesn't.
+fn may_be_called(survey: &Survey, time: Duration) -> Result<(), LoadReason> {
+    match survey.phases().into_iter().find(|phase| phase.is_immediate()) {
+        Some(phase) if survey.waits() => Err(LoadReason::WaitsInPhase { phase }),
+        Some(phase) if time > AT_ONCE => Err(LoadReason::TooSlowForPhase { phase, limit: AT_ONCE }),
+        _ => Ok(()),
     }
 }
 

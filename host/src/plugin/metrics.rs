@@ -109,6 +109,7 @@ impl Metrics {
             respond: calls("respond"),
             failed: calls("failed"),
             skipped: calls("skipped"),
+            retry: if phase == Phase::Error { calls("retry") } else { Counter::default() },
         }
     }
 }
@@ -116,19 +117,16 @@ impl Metrics {
 /// The handles of one plugin.
 #[derive(Debug)]
 pub(super) struct PluginMetrics {
-    phases: [PhaseMetrics; 3],
+    /// By [`Phase::index`].
+    phases: [PhaseMetrics; Phase::ALL.len()],
     failures: [Counter; Failure::ALL.len()],
     pub(super) instances: Gauge,
 }
 
 impl PluginMetrics {
     pub(super) fn phase(&self, phase: Phase) -> &PhaseMetrics {
-        let [request, response, log] = &self.phases;
-        match phase {
-            Phase::Request => request,
-            Phase::Response => response,
-            Phase::Log => log,
-        }
+        // There is one for each phase.
+        self.phases.get(phase.index()).unwrap_or(&self.phases[0])
     }
 
     pub(super) fn failed(&self, failure: Failure) {
@@ -149,6 +147,8 @@ pub(super) struct PhaseMetrics {
     pub(super) failed: Counter,
     /// The request went on without the plugin.
     pub(super) skipped: Counter,
+    /// Another peer was asked for.
+    pub(super) retry: Counter,
 }
 
 impl Default for PhaseMetrics {
@@ -159,6 +159,7 @@ impl Default for PhaseMetrics {
             respond: Counter::default(),
             failed: Counter::default(),
             skipped: Counter::default(),
+            retry: Counter::default(),
         }
     }
 }

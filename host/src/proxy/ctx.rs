@@ -7,14 +7,17 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::Method;
-use pingora::http::ResponseHeader;
+use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
 
 use crate::ids::{RouteId, UpstreamId};
 use crate::observe::access_log::AccessLog;
 use crate::phase::Phase;
 use crate::plugin::Chain;
-use crate::plugin::exchange::{Attributes, Decision, Entry, Exchange, Facts, Heads, Lent};
+use crate::plugin::exchange::{
+    Attempt, Attributes, Decision, Entry, ErrorDecision, Exchange, Facts, Heads, Lent, PluginResponse,
+    Trouble,
+};
 use crate::snapshot::{Generation, RouteEntry};
 use crate::upstream::Peer;
 
@@ -39,6 +42,8 @@ pub struct Ctx {
     pub(crate) attempts: usize,
     pub(crate) decided_by: Option<Arc<str>>,
     pub(crate) failed: Option<Failed>,
+    /// What a plugin answers in place of an attempt, or of an error page.
+    pub(crate) answer: Option<PluginResponse>,
     /// A response that takes the place of the upstream's, its head as the chain left it.
     pub(crate) replacement: Option<(Box<ResponseHeader>, Bytes)>,
     /// Whether a client that waits for `100 Continue` was sent it.
@@ -67,6 +72,7 @@ impl Ctx {
             attempts: 0,
             decided_by: None,
             failed: None,
+            answer: None,
             replacement: None,
             continued: false,
             interim: 0,
@@ -147,6 +153,47 @@ impl Ctx {
         }
     }
 
+    /// Runs the upstream request phase of the route's chain on the head that an attempt sends. `None` where
+    /// that can't be lent.
+    pub(crate) async fn run_upstream_request(&mut self, head: &mut RequestHeader) -> Option<Decision> {
+        let attempt = self.attempt()?;
+        let exchange = self.exchange_mut()?;
+        exchange.attempt = Some(attempt);
+        session_heads(exchange)?.lend_attempt(head);
+        let decision =
+            match (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent) {
+                (Some(entry), Some(lent)) => entry.chain.on_upstream_request(lent).await,
+                _ => Decision::Next,
+            };
+        self.heads()?.take_back_attempt(head);
+        Some(decision)
+    }
+
+    fn attempt(&self) -> Option<Attempt> {
+        Some(Attempt {
+            number: u32::try_from(self.attempts).unwrap_or(u32::MAX),
+            upstream: Arc::clone(self.generation.upstreams.get(self.upstream?)?.name()),
+            peer: self.peer.as_ref()?.address,
+        })
+    }
+
+    /// Runs the error phase of the route's chain.
+    pub(crate) fn run_error(&mut self, session: &mut Session, trouble: Trouble) -> ErrorDecision {
+        if !self.lend_request(session, Phase::Error) {
+            return ErrorDecision::Next;
+        }
+        if let Some(exchange) = self.lent.as_mut().and_then(Lent::exchange_mut) {
+            exchange.trouble = Some(trouble);
+        }
+        let entry = self.route.and_then(|route| self.generation.routes.get(route.index()));
+        let decision = match (entry, &mut self.lent) {
+            (Some(entry), Some(lent)) => entry.chain.on_error(lent),
+            _ => ErrorDecision::Next,
+        };
+        self.take_back_request(session);
+        decision
+    }
+
     /// Lends the finished request and what was sent, for `log-filter`.
     pub(crate) fn lend_finished(&mut self, session: &mut Session, entry: Entry) -> bool {
         let sent = session.response_written().cloned();
@@ -197,6 +244,8 @@ impl Ctx {
                 upstream: None,
                 upstreams: Arc::clone(&self.generation.upstream_names),
                 calls: Vec::with_capacity(8),
+                attempt: None,
+                trouble: None,
                 entry: None,
             };
             self.lent = Some(Lent::new(exchange));

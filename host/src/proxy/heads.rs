@@ -41,6 +41,16 @@ impl SessionHeads {
         std::mem::swap(&mut self.request, head);
     }
 
+    /// Moves the head in that an attempt sends. It has the method already that the upstream is sent.
+    pub(crate) fn lend_attempt(&mut self, head: &mut RequestHeader) {
+        std::mem::swap(&mut self.request, head);
+    }
+
+    /// Moves it out.
+    pub(crate) fn take_back_attempt(&mut self, head: &mut RequestHeader) {
+        std::mem::swap(&mut self.request, head);
+    }
+
     /// The method that the upstream is sent, where it is not the client's.
     pub(crate) fn chosen_method(&self) -> Option<&Method> {
         self.method.as_ref()

@@ -126,6 +126,8 @@ fn lend(
         upstream: None,
         upstreams: Arc::new(NoUpstreams),
         calls: Vec::new(),
+        attempt: None,
+        trouble: None,
         entry: None,
     })
 }

@@ -166,7 +166,7 @@ fn remove_header(state: &mut State, name: &str) -> Result<(), HeaderError> {
 }
 
 fn set_method(state: &mut State, method: &str) -> Result<(), TargetError> {
-    let heads = writable(state).ok_or(TargetError::WrongPhase)?;
+    let heads = early(state).ok_or(TargetError::WrongPhase)?;
     let method = target::method(method, heads.request().uri.path()).ok_or(TargetError::Invalid)?;
     heads.set_method(method);
     Ok(())
@@ -219,8 +219,16 @@ fn facts(state: &State) -> Option<&Facts> {
     state.exchange.as_deref().map(|exchange| &exchange.facts)
 }
 
-/// The heads, where the request can be changed: in `request-filter`.
+/// The heads, where the request can be changed: in `request-filter`, and for an attempt.
 fn writable(state: &mut State) -> Option<&mut dyn Heads> {
+    match state.exchange.as_deref_mut()? {
+        Exchange { phase: Phase::Request | Phase::UpstreamRequest, heads, .. } => Some(&mut **heads),
+        _ => None,
+    }
+}
+
+/// The heads, where all of the request can be changed: in `request-filter`.
+fn early(state: &mut State) -> Option<&mut dyn Heads> {
     match state.exchange.as_deref_mut()? {
         Exchange { phase: Phase::Request, heads, .. } => Some(&mut **heads),
         _ => None,

@@ -1,20 +1,24 @@
 //! `fail_to_connect`, `error_while_proxy` and `fail_to_proxy`: another peer where that is safe, the error
 //! page where it is not.
 
-use pingora::Error;
 use pingora::proxy::{FailToProxy, Session};
+use pingora::{Error, ErrorSource};
 
+use crate::plugin::exchange::ErrorDecision;
 use crate::proxy::ctx::Ctx;
+use crate::proxy::error_page::{self, Retry};
 use crate::proxy::failure::Failed;
 use crate::proxy::local_response;
 
-/// Nothing was sent yet, so any request may go to another peer. Whether there is one, `upstream_peer` says.
-pub(crate) fn to_connect(ctx: &mut Ctx, mut error: Box<Error>) -> Box<Error> {
-    ctx.failed = Some(Failed::of(&error));
+/// Nothing was sent yet, so any request may go to another peer, unless a plugin answers. Whether there is one,
+/// `upstream_peer` says.
+pub(crate) fn to_connect(session: &mut Session, ctx: &mut Ctx, mut error: Box<Error>) -> Box<Error> {
+    let kind = ctx.failed.insert(Failed::of(&error)).kind;
     if let Some(peer) = &ctx.peer {
         peer.connect_failed();
     }
-    error.set_retry(true);
+    let decision = error_page::consult(session, ctx, kind, Retry::Possible);
+    error.set_retry(!answers(ctx, decision));
     error
 }
 
@@ -27,10 +31,10 @@ pub(crate) fn while_proxying(
     client_reused: bool,
 ) -> Box<Error> {
     let method = ctx.chosen_method().unwrap_or(&session.req_header().method);
-    if method.is_idempotent()
+    let safe = method.is_idempotent()
         && session.req_header().method.is_idempotent()
-        && !session.as_ref().retry_buffer_truncated()
-    {
+        && !session.as_ref().retry_buffer_truncated();
+    if safe {
         error.retry.decide_reuse(client_reused);
     } else {
         error.set_retry(false);
@@ -38,8 +42,29 @@ pub(crate) fn while_proxying(
     if error.retry() {
         // The peer is not at fault: it may be picked again.
         ctx.tried.pop();
+    } else if safe && *error.esource() == ErrorSource::Upstream && may_be_asked(session, ctx) {
+        let kind = ctx.failed.insert(Failed::of(&error)).kind;
+        let decision = error_page::consult(session, ctx, kind, Retry::Possible);
+        error.set_retry(matches!(decision, ErrorDecision::Retry));
+        answers(ctx, decision);
     }
     error
+}
+
+/// Whether the client was told nothing yet, and nobody has decided what it will be told.
+fn may_be_asked(session: &Session, ctx: &Ctx) -> bool {
+    local_response::final_status(session).is_none()
+        && ctx.failed.is_none()
+        && ctx.answer.is_none()
+        && ctx.replacement.is_none()
+}
+
+/// Keeps the answer of a plugin, if it made one.
+fn answers(ctx: &mut Ctx, decision: ErrorDecision) -> bool {
+    let ErrorDecision::Respond { by, response } = decision else { return false };
+    ctx.decided_by = Some(by);
+    ctx.answer = Some(response);
+    true
 }
 
 /// Sends the error page, or the response that a plugin put in the upstream's place.
@@ -52,6 +77,12 @@ pub(crate) async fn to_proxy(session: &mut Session, ctx: &mut Ctx, error: &Error
         let _ = local_response::write(session, head, body).await;
         return FailToProxy { error_code, can_reuse_downstream: false };
     }
+    if let Some(response) = ctx.answer.take() {
+        session.set_keepalive(None);
+        let error_code = response.status.as_u16();
+        let _ = local_response::send(session, ctx, response).await;
+        return FailToProxy { error_code, can_reuse_downstream: false };
+    }
     let kind = ctx.failed.get_or_insert_with(|| Failed::of(error)).kind;
     let Some(status) = kind.status() else {
         return FailToProxy { error_code: 0, can_reuse_downstream: false };
@@ -60,7 +91,9 @@ pub(crate) async fn to_proxy(session: &mut Session, ctx: &mut Ctx, error: &Error
     if !reuse {
         session.set_keepalive(None);
     }
-    let page = local_response::page(status, ctx.request_id());
-    let sent = local_response::send(session, ctx, page).await.is_ok();
+    let sent = match error_page::make(session, ctx, kind) {
+        Some(page) => local_response::send(session, ctx, page).await.is_ok(),
+        None => false,
+    };
     FailToProxy { error_code: status.as_u16(), can_reuse_downstream: reuse && sent }
 }

@@ -7,7 +7,7 @@ use crate::phase::Phase;
 use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::Ctx;
 use crate::proxy::failure::{Failed, Kind, raise};
-use crate::proxy::local_response;
+use crate::proxy::{error_page, local_response};
 
 /// `true`: the request was answered here.
 pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
@@ -33,10 +33,11 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
             response
         }
         Decision::Failed { by, failure } => {
-            let page = local_response::page(failure.status(), ctx.request_id());
             ctx.failed = Some(Failed::because(Kind::Plugin(failure), format!("plugin `{by}`")));
             ctx.decided_by = Some(by);
-            page
+            // A plugin's failure has a page.
+            let page = error_page::make(session, ctx, Kind::Plugin(failure));
+            page.unwrap_or_else(|| local_response::page(failure.status(), ctx.request_id()))
         }
     };
     ctx.upstream = None;

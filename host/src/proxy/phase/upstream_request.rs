@@ -1,12 +1,15 @@
-//! `upstream_request_filter`: the last look at what an attempt sends. Pingora has made the head fit the peer's
-//! protocol by now.
+//! `upstream_request_filter`: the last look at what an attempt sends, and the upstream request phase of the
+//! chain. Pingora has made the head fit the peer's protocol by now.
 
 use http::{Version, header};
-use pingora::Result;
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
+use pingora::{Error, ErrorType, Result};
 
+use crate::phase::Phase;
+use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::Ctx;
+use crate::proxy::failure::{Failed, Kind, raise};
 
 pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
     if let Some(method) = ctx.chosen_method() {
@@ -16,6 +19,9 @@ pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &m
         // HTTP/1.0 may go without; what is sent on is HTTP/1.1, which may not (RFC 9112, section 3.2).
         let peer = ctx.tried.last().map(ToString::to_string).unwrap_or_default();
         head.insert_header(header::HOST, peer)?;
+    }
+    if ctx.chain().is_some_and(|chain| chain.has(Phase::UpstreamRequest)) {
+        run_chain(head, ctx).await?;
     }
     if head.remove_header(&header::EXPECT).is_some() {
         // The expectation is the proxy's to meet: it has decided to take the body (RFC 9110, section 10.1.1).
@@ -28,4 +34,26 @@ pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &m
         }
     }
     Ok(())
+}
+
+/// # Errors
+/// The attempt is not made: `fail_to_proxy` sends what the chain decided.
+async fn run_chain(head: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
+    let failed = match ctx.run_upstream_request(head).await {
+        Some(Decision::Next) => return Ok(()),
+        Some(Decision::Respond { by, response }) => {
+            ctx.decided_by = Some(by);
+            ctx.answer = Some(response);
+            return Err(Error::new(ErrorType::Custom("answered by a plugin")));
+        }
+        Some(Decision::Failed { by, failure }) => {
+            let failed = Failed::because(Kind::Plugin(failure), format!("plugin `{by}`"));
+            ctx.decided_by = Some(by);
+            failed
+        }
+        None => Failed::because(Kind::Internal, "the attempt could not be lent to plugins"),
+    };
+    let error = raise(&failed);
+    ctx.failed = Some(failed);
+    Err(error)
 }
