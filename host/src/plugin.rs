@@ -30,6 +30,7 @@ mod fiber;
 mod instance;
 mod limits;
 mod pool;
+mod quarantine;
 mod setup;
 mod store;
 
@@ -41,6 +42,7 @@ pub mod exchange;
 mod failure;
 mod metrics;
 mod printable;
+mod vitals;
 
 mod error;
 
@@ -54,4 +56,6 @@ pub use error::{ConfigureError, EngineError, LoadError, LoadReason};
 pub use exchange::Lent;
 pub use inspect::{Inspection, inspect};
 pub use loaded::{Plugin, PluginSpec};
+pub use pool::Census;
 pub use printable::{is_printable, printable};
+pub use vitals::{PhaseVitals, Vitals};

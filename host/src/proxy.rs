@@ -18,6 +18,7 @@ mod preface;
 mod rehearsal;
 mod request_id;
 mod sanitize;
+mod server_timing;
 mod survey;
 
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use http::HeaderName;
 use ipnet::IpNet;
 
-use crate::config::model::{Server, UnderscoreHeaders};
+use crate::config::model::{Server, ServerTiming, UnderscoreHeaders};
 use crate::ids::UpstreamId;
 use crate::plugin::exchange::UpstreamNames;
 use crate::plugin::{Chain, Plugin};
@@ -52,6 +52,7 @@ pub struct Policy {
     pub trusted_proxies: Vec<IpNet>,
     pub owned_headers: Vec<HeaderName>,
     pub underscore_headers: UnderscoreHeaders,
+    pub server_timing: ServerTiming,
 }
 
 impl Policy {
@@ -61,6 +62,7 @@ impl Policy {
             trusted_proxies: server.trusted_proxies.clone(),
             owned_headers: server.owned_headers.clone(),
             underscore_headers: server.underscore_headers,
+            server_timing: server.server_timing.clone(),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use edgewright::config::model::{Isolation, Limits, OnFailure};
+use edgewright::config::model::{Isolation, Limits, OnFailure, Quarantine};
 use edgewright::phase::Phase;
 use edgewright::plugin::{
     COMPILE_ARGUMENT, Compiler, Engine, EngineOptions, LoadReason, Plugin, PluginSpec, compile_child,
@@ -83,7 +83,20 @@ fn a_child_compiles() {
         file: dir.path().join("good.wasm"),
         isolation: Isolation::Reuse,
         on_failure: OnFailure::Closed,
-        limits: Limits { time: Duration::from_millis(10), memory: 1 << 20, instances: 1 },
+        limits: Limits {
+            time: Duration::from_millis(10),
+            memory: 1 << 20,
+            instances: 1,
+            queue: Duration::ZERO,
+            calls: 1_000,
+            kept_memory: 1 << 20,
+        },
+        quarantine: Quarantine {
+            failures: None,
+            window: Duration::from_secs(10),
+            pause: Duration::from_secs(1),
+            longest_pause: Duration::from_secs(60),
+        },
         sha256: None,
     };
     std::fs::write(&spec.file, &good).expect("a file");

@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use edgewright::config::diagnostic::Diagnostic;
 use edgewright::config::model::{
-    Config, HostPattern, Isolation, LogSink, OnFailure, PathPattern, PeerHost, UnderscoreHeaders,
-    ValuePattern,
+    Config, HostPattern, Isolation, LogSink, OnFailure, PathPattern, PeerHost, ServerTiming,
+    UnderscoreHeaders, ValuePattern,
 };
 use edgewright::config::{self, Checked, Color, ProxyFlags};
 use tempfile::TempDir;
@@ -52,6 +52,7 @@ fn every_key_reaches_the_model() {
     assert_eq!(config.server.trusted_proxies.len(), 2);
     assert_eq!(config.server.owned_headers, ["x-user"]);
     assert_eq!(config.server.underscore_headers, UnderscoreHeaders::Keep);
+    assert_eq!(config.server.server_timing, ServerTiming::Asked("x-debug-timing".parse().unwrap()));
     assert_eq!(config.dns.servers, Some(vec!["127.0.0.1:53".parse().unwrap()]));
     assert_eq!(config.dns.max_ttl, Duration::from_secs(3600));
     assert!(config.listeners[0].h2);
@@ -76,10 +77,19 @@ fn every_key_reaches_the_model() {
 
     let plugin = &config.plugins[0];
     assert_eq!(&*plugin.name, "api-key");
-    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((32, 12)));
+    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((33, 12)));
     assert_eq!(plugin.manifest.isolation, Isolation::Reuse);
     assert_eq!(plugin.manifest.on_failure, OnFailure::Open);
     assert_eq!(plugin.manifest.limits.memory, 1024 * 1024);
+    assert_eq!((plugin.manifest.limits.queue, plugin.manifest.limits.calls), (Duration::ZERO, 7));
+    assert_eq!(plugin.manifest.limits.kept_memory, 512 * 1024);
+    let quarantine = plugin.manifest.quarantine;
+    assert_eq!(quarantine.failures.map(u32::from), Some(3));
+    assert_eq!(quarantine.window, Duration::from_secs(60));
+    assert_eq!(
+        (quarantine.pause, quarantine.longest_pause),
+        (Duration::from_secs(2), Duration::from_secs(4))
+    );
     assert!(plugin.manifest.sha256.as_ref().unwrap().starts_with("e3b0c442"));
     assert_eq!(config.routes[0].chain[1].config["percent"], 5);
 }

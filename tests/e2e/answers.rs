@@ -117,7 +117,7 @@ fn a_plugin_may_replace_the_response_of_the_upstream() {
 }
 
 #[test]
-fn an_answer_that_breaks_the_contract_is_a_500() {
+fn p10_an_answer_that_breaks_the_contract_is_a_500() {
     let check = |config: &str| {
         let origin = Origin::ok();
         let proxy = Setup::new()

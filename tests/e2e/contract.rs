@@ -11,7 +11,7 @@ fn with_guest(name: &str, origin: &Origin) -> Proxy {
 }
 
 #[test]
-fn edits_that_the_host_must_refuse_are_error_values() {
+fn p08_p09_p11_edits_that_the_host_must_refuse_are_error_values() {
     let origin = Origin::ok();
     let proxy = with_guest("edits", &origin);
     let response = proxy.ask(&get("/a/b?c=d").header("Connection", "close")).expect_status(200);

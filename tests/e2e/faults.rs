@@ -16,7 +16,7 @@ fn resident_kib(proxy: &Proxy) -> u64 {
 }
 
 #[test]
-fn case_21_a_trapping_plugin_costs_one_request() {
+fn case_21_p01_p02_a_trapping_plugin_costs_one_request() {
     for isolation in ["fresh", "reuse"] {
         fails_closed(isolation);
         fails_open(isolation);
@@ -61,6 +61,7 @@ fn fails_closed(isolation: &str) {
         line.contains("ERROR") && line.contains("plugin=\"trap\"") && line.contains("request-filter"),
         "{line}"
     );
+    assert!(line.contains("light_the_fuse"), "the guest's functions by name: {line}");
     assert!(proxy.stderr().contains("boom"), "the guest's own message is in the log");
     let lines = proxy.access_log(421);
     let failed: Vec<_> = lines.iter().filter(|line| line["status"] == 503).collect();

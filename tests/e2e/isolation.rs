@@ -19,7 +19,7 @@ fn seen(origin: &Origin, target: &str) -> (Option<String>, Option<String>) {
 }
 
 #[test]
-fn case_24_by_default_no_request_sees_anything_of_another() {
+fn case_24_p15_by_default_no_request_sees_anything_of_another() {
     for threads in [1, 4] {
         let origin = Origin::answer(|request| {
             let user = request.field("x-user").unwrap_or_default();
@@ -61,7 +61,7 @@ fn case_24_by_default_no_request_sees_anything_of_another() {
 }
 
 #[test]
-fn case_24_reuse_is_the_authors_promise_and_host_state_is_new_all_the_same() {
+fn case_24_p15_reuse_is_the_authors_promise_and_host_state_is_new_all_the_same() {
     let origin = Origin::ok();
     let proxy = leaking(1, "isolation = \"reuse\"", &origin);
     let mut client = proxy.connect();

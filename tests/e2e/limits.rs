@@ -37,12 +37,12 @@ fn fires(name: &str, manifest: &str, request: &Ask, reason: &str) {
 }
 
 #[test]
-fn a_loop_is_cut_and_the_next_request_is_fine() {
+fn p03_a_loop_is_cut_and_the_next_request_is_fine() {
     fires("spin", "limits = { time = \"20ms\" }", &get("/x").header("X-Loop", "1"), "time-limit");
 }
 
 #[test]
-fn memory_is_capped() {
+fn p05_memory_is_capped() {
     fires(
         "grow",
         "limits = { memory = \"4MiB\", time = \"1s\" }",
@@ -52,12 +52,12 @@ fn memory_is_capped() {
 }
 
 #[test]
-fn recursion_ends_at_the_stack_limit() {
+fn p06_recursion_ends_at_the_stack_limit() {
     fires("stack", "limits = { time = \"1s\" }", &get("/x").header("X-Deep", "1"), "stack-limit");
 }
 
 #[test]
-fn a_flood_of_host_calls_ends_at_the_budget() {
+fn p13_a_flood_of_host_calls_ends_at_the_budget() {
     fires("flood", "limits = { time = \"5s\" }", &get("/x").header("X-Calls", "20000"), "host-call-limit");
 }
 
@@ -69,7 +69,7 @@ fn the_budget_of_host_calls_is_enough_for_honest_work() {
 }
 
 #[test]
-fn a_guest_that_asks_for_memory_is_refused_and_goes_on() {
+fn p05_a_guest_that_asks_for_memory_is_refused_and_goes_on() {
     let origin = Origin::ok();
     let proxy = hostile("grow", "limits = { memory = \"4MiB\", time = \"1s\" }", &origin);
     assert_eq!(proxy.ask(&get("/x").header("X-Grow", "ask")).status, 200);
@@ -78,7 +78,7 @@ fn a_guest_that_asks_for_memory_is_refused_and_goes_on() {
 }
 
 #[test]
-fn loops_starve_nobody_and_do_not_hold_up_the_end() {
+fn p03_loops_starve_nobody_and_do_not_hold_up_the_end() {
     let origin = Origin::ok();
     let proxy = hostile("spin", "limits = { time = \"20ms\" }", &origin);
     let spin = get("/x").header("X-Loop", "1");

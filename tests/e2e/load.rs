@@ -54,7 +54,7 @@ fn check_finds_what_a_start_would() {
 }
 
 #[test]
-fn a_plugin_that_cannot_work_is_refused_by_name_at_the_start() {
+fn p19_p20_p21_p25_a_plugin_that_cannot_work_is_refused_by_name_at_the_start() {
     let check = |what: &str, component: Component, config: &str, expected: &[&str]| {
         let origin = Origin::ok();
         let finished = Setup::new()
@@ -107,7 +107,7 @@ fn a_configuration_that_is_accepted_is_served() {
 }
 
 #[test]
-fn a_pinned_hash_must_be_the_files() {
+fn p23_a_pinned_hash_must_be_the_files() {
     let origin = Origin::ok();
     let finished = Setup::new()
         .plugin("trap", &guest("trap"), &format!("sha256 = \"{}\"", "0".repeat(64)))

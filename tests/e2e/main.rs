@@ -25,6 +25,7 @@ mod attempts;
 mod contract;
 mod edits;
 mod faults;
+mod hostile;
 mod isolation;
 mod limits;
 mod load;

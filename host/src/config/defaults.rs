@@ -1,12 +1,13 @@
 //! What a key is where it is left out, and its bounds; each with its reason.
 
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::model::Isolation;
 use super::model::{
-    AccessLog, Dns, Limits, LogSink, Manifest, OnFailure, Server, Timeouts, UnderscoreHeaders,
+    AccessLog, Dns, Limits, LogSink, Manifest, OnFailure, Server, ServerTiming, Timeouts, UnderscoreHeaders,
 };
+use super::model::{Isolation, Quarantine};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -25,6 +26,12 @@ pub(crate) const CALL_TIME: RangeInclusive<Duration> = MILLISECOND..=Duration::f
 pub(crate) const CALL_MEMORY: RangeInclusive<u64> = 64 * 1024..=4 * 1024 * 1024 * 1024;
 /// Instances of one worker.
 pub(crate) const INSTANCES: RangeInclusive<usize> = 1..=10_000;
+/// No wait at all is a choice; past ten seconds, whoever waits had better be told.
+pub(crate) const QUEUE: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(10);
+/// Calls of one instance.
+pub(crate) const CALLS: RangeInclusive<usize> = 1..=1_000_000_000;
+/// Failures in a row until quarantine; 0 is never.
+pub(crate) const FAILURES: RangeInclusive<usize> = 0..=1_000_000;
 
 /// Directory of the plugins, beside the configuration file.
 pub(crate) const PLUGINS_DIR: &str = "plugins";
@@ -39,6 +46,8 @@ pub(crate) fn server() -> Server {
         owned_headers: Vec::new(),
         // As nginx does: `X_User` and `X-User` are one name to a CGI-like application.
         underscore_headers: UnderscoreHeaders::Drop,
+        // What a request costs is nobody's business but the operator's.
+        server_timing: ServerTiming::Off,
     }
 }
 
@@ -77,10 +86,32 @@ pub(crate) fn manifest() -> Manifest {
         isolation: Isolation::Fresh,
         // A check that fails must not let everyone in.
         on_failure: OnFailure::Closed,
-        limits: Limits { time: Duration::from_millis(10), memory: 16 * 1024 * 1024, instances: 64 },
+        limits: Limits {
+            time: Duration::from_millis(10),
+            memory: 16 * 1024 * 1024,
+            instances: 64,
+            // A burst drains in less, and a client hardly notices.
+            queue: Duration::from_millis(50),
+            // Whatever a guest leaks, it leaks with a bound.
+            calls: 100_000,
+            kept_memory: kept_memory(16 * 1024 * 1024),
+        },
+        quarantine: Quarantine {
+            // More than chance makes of a plugin that fails half of its calls, and little to burn at 10 ms each.
+            failures: NonZeroU32::new(20),
+            window: Duration::from_secs(10),
+            pause: Duration::from_secs(1),
+            longest_pause: Duration::from_secs(60),
+        },
         config: serde_json::Map::new(),
         sha256: None,
     }
+}
+
+/// `limits.kept-memory` of an instance that may have `memory` bytes: what grew so near to its limit had better start
+/// anew than fail.
+pub(crate) fn kept_memory(memory: usize) -> usize {
+    memory / 4 * 3
 }
 
 /// `[access-log]`

@@ -1,12 +1,14 @@
 //! Manifests of plugins: `NAME.toml` beside `NAME.wasm`. Knows nothing of routes.
 
+use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::diagnostic::{Diagnostic, Place};
-use super::model::{Isolation, Limits, Manifest, OnFailure};
+use super::model::{Isolation, Limits, Manifest, OnFailure, Quarantine};
 use super::scope::Scope;
 use super::{codes, defaults, json, raw, recover, scalar, source, syntax};
 
@@ -63,18 +65,57 @@ fn checked(scope: &mut Scope, raw: raw::Manifest) -> Manifest {
             scalar::word(text, &[("closed", OnFailure::Closed), ("open", OnFailure::Open)])
         }),
         limits: limits(scope, raw.limits, default.limits),
+        quarantine: quarantine(scope, raw.quarantine, default.quarantine),
         config: scope.value(raw.config, default.config, json::object),
         sha256: scope.value(raw.sha256, None, |text| hash(text).map(Some)),
     }
 }
 
 fn limits(scope: &mut Scope, raw: raw::Limits, default: Limits) -> Limits {
+    let time = scope.value(raw.time, default.time, |value| scalar::duration(value, defaults::CALL_TIME));
+    let memory = scope.value(raw.memory, default.memory, |value| scalar::size(value, defaults::CALL_MEMORY));
+    let kept = raw.kept_memory.as_ref().map(Spanned::span);
+    let kept_memory = scope.value(raw.kept_memory, defaults::kept_memory(memory), |value| {
+        scalar::size(value, defaults::CALL_MEMORY)
+    });
+    if let Some(span) = kept.filter(|_| kept_memory > memory) {
+        let message = "`kept-memory` is above `memory`";
+        let help = "no instance ever has that much: leave it out for three quarters of `memory`";
+        scope.report(span, Diagnostic::error(codes::CONTRADICTION, message).with_help(help));
+    }
     Limits {
-        time: scope.value(raw.time, default.time, |value| scalar::duration(value, defaults::CALL_TIME)),
-        memory: scope.value(raw.memory, default.memory, |value| scalar::size(value, defaults::CALL_MEMORY)),
+        time,
+        memory,
         instances: scope
             .value(raw.instances, default.instances, |number| scalar::count(*number, defaults::INSTANCES)),
+        queue: scope.value(raw.queue, default.queue, |value| scalar::duration(value, defaults::QUEUE)),
+        calls: scope.value(raw.calls, default.calls, |number| count(*number, defaults::CALLS)),
+        kept_memory,
     }
+}
+
+fn quarantine(scope: &mut Scope, raw: raw::Quarantine, default: Quarantine) -> Quarantine {
+    let pauses = raw.pause.as_ref().or(raw.longest_pause.as_ref()).map(Spanned::span);
+    let mut time =
+        |field, default| scope.value(field, default, |value| scalar::duration(value, defaults::TIME));
+    let window = time(raw.window, default.window);
+    let pause = time(raw.pause, default.pause);
+    let longest_pause = time(raw.longest_pause, default.longest_pause);
+    if let Some(span) = pauses.filter(|_| pause > longest_pause) {
+        let (first, longest) = (scalar::told(pause), scalar::told(longest_pause));
+        let message = format!("`pause` (`{first}`) is above `longest-pause` (`{longest}`)");
+        let help = "pauses grow from the one to the other";
+        scope.report(span, Diagnostic::error(codes::CONTRADICTION, message).with_help(help));
+    }
+    let failures = scope.value(raw.failures, default.failures, |number| {
+        count(*number, defaults::FAILURES).map(NonZeroU32::new)
+    });
+    Quarantine { failures, window, pause, longest_pause }
+}
+
+/// A count that fits 32 bits, as its range does.
+fn count(number: i64, range: RangeInclusive<usize>) -> Result<u32, Diagnostic> {
+    scalar::count(number, range).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// 64 hexadecimal digits, in lower case.

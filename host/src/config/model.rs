@@ -4,7 +4,7 @@
 mod display;
 
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +47,16 @@ pub struct Server {
     pub owned_headers: Vec<HeaderName>,
     /// Whether request headers with `_` in their name pass (they fold to `-` in many applications).
     pub underscore_headers: UnderscoreHeaders,
+    pub server_timing: ServerTiming,
+}
+
+/// Which responses say in `Server-Timing` what the request cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerTiming {
+    Off,
+    On,
+    /// Those to requests that have this header.
+    Asked(HeaderName),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +144,7 @@ pub struct Manifest {
     pub isolation: Isolation,
     pub on_failure: OnFailure,
     pub limits: Limits,
+    pub quarantine: Quarantine,
     /// Default configuration; a route's keys win over it.
     pub config: serde_json::Map<String, serde_json::Value>,
     /// Lower-case hex of the file's SHA-256, where the manifest pins it.
@@ -164,6 +175,24 @@ pub struct Limits {
     pub memory: usize,
     /// Instances of one worker.
     pub instances: usize,
+    /// How long a call waits for an instance where all of them are busy.
+    pub queue: Duration,
+    /// An instance that ran this many calls is replaced.
+    pub calls: u32,
+    /// An instance that has more linear memory than this after a call is replaced, in bytes.
+    pub kept_memory: usize,
+}
+
+/// When a phase of a plugin that fails again and again is left out, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quarantine {
+    /// Failures in a row; `None`: it is never left out.
+    pub failures: Option<NonZeroU32>,
+    /// Failures that are further apart than this are no row.
+    pub window: Duration,
+    /// The first pause; each attempt that fails doubles it.
+    pub pause: Duration,
+    pub longest_pause: Duration,
 }
 
 /// `[[routes]]`

@@ -59,6 +59,21 @@ pub const CALL_BOUNDS: &[u64] = &[
     1_000_000_000,
 ];
 
+/// For waits: 100 µs to 10 s.
+pub const WAIT_BOUNDS: &[u64] = &[
+    100_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    1_000_000_000,
+    10_000_000_000,
+];
+
 impl Histogram {
     /// `bounds`: upper bounds in nanoseconds, ascending.
     pub fn new(bounds: &'static [u64]) -> Self {
@@ -82,6 +97,28 @@ impl Histogram {
     /// How many durations were counted.
     pub fn count(&self) -> u64 {
         self.0.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// The duration that this share of all observations did not exceed, by interpolation within its bucket;
+    /// `None` without observations. What is over the last bound counts as that bound.
+    pub fn quantile(&self, share: f64) -> Option<Duration> {
+        let counts: Vec<u64> = self.0.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        let total: u64 = counts.iter().sum();
+        if total == 0 {
+            return None;
+        }
+        let rank = share.clamp(0.0, 1.0) * total as f64;
+        let (mut below, mut lower) = (0.0, 0.0);
+        for (count, upper) in counts.iter().zip(self.0.bounds) {
+            let (count, upper) = (*count as f64, *upper as f64);
+            if count > 0.0 && below + count >= rank {
+                let nanos = lower + (upper - lower) * ((rank - below) / count).clamp(0.0, 1.0);
+                return Some(Duration::from_nanos(nanos as u64));
+            }
+            below += count;
+            lower = upper;
+        }
+        Some(Duration::from_nanos(lower as u64))
     }
 
     /// All durations added up.
@@ -139,6 +176,12 @@ mod tests {
             assert!(text.contains(line), "`{line}` is not in\n{text}");
         }
         assert_eq!(histogram.count(), 4);
+        let quantile = |share| histogram.quantile(share).map(|time| time.as_nanos());
+        assert_eq!(quantile(0.25), Some(500), "half-way through the first bucket");
+        assert_eq!(quantile(0.5), Some(1_000));
+        assert_eq!(quantile(0.75), Some(1_000_000));
+        assert_eq!(quantile(1.0), Some(1_000_000), "over the last bound");
+        assert_eq!(Histogram::new(&[1]).quantile(0.5), None);
         assert_eq!(histogram.sum(), Duration::from_nanos(5_002_002));
     }
 }

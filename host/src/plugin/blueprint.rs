@@ -12,6 +12,7 @@ use super::error::LoadReason;
 use super::failure::Ended;
 use super::fiber;
 use super::instance::{Functions, Instance};
+use super::limits::Peak;
 use super::limits::time::{Stack, TimeLimit};
 use super::pool::Seat;
 use super::store::{self, State};
@@ -26,6 +27,7 @@ pub(super) struct Blueprint {
     stack: Stack,
     /// Bytes of linear memory that an instance may have.
     memory: usize,
+    peak: Arc<Peak>,
     voice: Arc<Voice>,
 }
 
@@ -62,13 +64,14 @@ impl Blueprint {
             exports: Exports::of(component, survey)?,
             stack,
             memory,
+            peak: Arc::default(),
             voice: Arc::clone(voice),
         })
     }
 
     /// Makes an instance, which runs what the guest does at its start. Waits only on a fiber.
     pub(super) async fn build(&self, seat: Option<Seat>) -> Result<Box<Instance>, Ended> {
-        let mut store = store::open(&self.engine, &self.voice, self.memory, self.stack);
+        let mut store = store::open(&self.engine, &self.voice, self.memory, &self.peak, self.stack);
         store::begin(&mut store, TimeLimit::SETUP);
         let made = match self.stack {
             Stack::Worker => {
@@ -94,6 +97,11 @@ impl Blueprint {
 
     pub(super) fn stack(&self) -> Stack {
         self.stack
+    }
+
+    /// The most memory that an instance had, in bytes.
+    pub(super) fn peak(&self) -> usize {
+        self.peak.bytes()
     }
 
     pub(super) fn engine(&self) -> &Engine {

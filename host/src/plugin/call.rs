@@ -99,7 +99,11 @@ async fn ready_instance<H: Hook>(
     config: ConfigId,
     lent: &mut Lent,
 ) -> Result<Box<Instance>, Failure> {
-    let from = match plugin.pool().lease() {
+    let lease = match plugin.pool().lease() {
+        Lease::Exhausted => plugin.pool().queue().await,
+        found => found,
+    };
+    let from = match lease {
         Lease::Ready(instance) if instance.knows(config) => return Ok(instance),
         Lease::Ready(instance) => From::Idle(instance),
         Lease::Build(seat) => From::Nothing(seat),

@@ -159,6 +159,10 @@ impl Chain {
 impl Link {
     /// One call, with its cost. The clock is read once: where this call ends, the next begins.
     async fn call<H: Hook>(&self, lent: &mut Lent, began: &mut Instant) -> Outcome {
+        let quarantine = self.plugin.quarantine(H::PHASE);
+        let Some(pass) = quarantine.admit() else {
+            return self.failed(H::PHASE, Failure::Quarantined);
+        };
         let outcome = call::run::<H>(&self.plugin, self.config, lent).await;
         let now = Instant::now();
         let took = now.duration_since(std::mem::replace(began, now));
@@ -166,31 +170,41 @@ impl Link {
             let plugin = Arc::clone(self.plugin.shared_name());
             exchange.calls.push(CallRecord { plugin, phase: H::PHASE, took });
         }
-        let metrics = self.plugin.metrics();
-        let phase = metrics.phase(H::PHASE);
+        let phase = self.plugin.metrics().phase(H::PHASE);
         phase.latency.observe(took);
         match outcome {
             Outcome::Next => {
+                quarantine.succeeded();
                 phase.next.inc();
+                outcome
             }
             Outcome::Retry => {
+                quarantine.succeeded();
                 phase.retry.inc();
+                outcome
             }
             Outcome::Respond(_) => {
+                quarantine.succeeded();
                 phase.respond.inc();
+                outcome
             }
             Outcome::Failed(failure) => {
-                metrics.failed(failure);
-                if matches!(H::PHASE, Phase::Error | Phase::Log)
-                    || self.plugin.on_failure() == OnFailure::Open
-                {
-                    phase.skipped.inc();
-                    return Outcome::Next;
-                }
-                phase.failed.inc();
+                quarantine.failed(pass, failure);
+                self.failed(H::PHASE, failure)
             }
         }
-        outcome
+    }
+
+    /// What a failure comes to.
+    fn failed(&self, phase: Phase, failure: Failure) -> Outcome {
+        let metrics = self.plugin.metrics();
+        metrics.failed(failure);
+        if matches!(phase, Phase::Error | Phase::Log) || self.plugin.on_failure() == OnFailure::Open {
+            metrics.phase(phase).skipped.inc();
+            return Outcome::Next;
+        }
+        metrics.phase(phase).failed.inc();
+        Outcome::Failed(failure)
     }
 }
 

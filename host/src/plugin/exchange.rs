@@ -265,7 +265,7 @@ pub enum Failure {
     StackLimit,
     /// The host-call budget of a call was used up.
     HostCallLimit,
-    /// No instance was free.
+    /// No instance was free, and none became so in the time that a call queues.
     PoolExhausted,
     /// An instance could not be made, or refused a configuration that it had taken before.
     Instantiate,
@@ -273,11 +273,13 @@ pub enum Failure {
     BadResponse,
     /// The host itself panicked inside a host call.
     HostPanic,
+    /// It was not called: it failed too often before.
+    Quarantined,
 }
 
 impl Failure {
     /// Every failure.
-    pub const ALL: [Failure; 9] = [
+    pub const ALL: [Failure; 10] = [
         Failure::Trap,
         Failure::TimeLimit,
         Failure::MemoryLimit,
@@ -287,6 +289,7 @@ impl Failure {
         Failure::Instantiate,
         Failure::BadResponse,
         Failure::HostPanic,
+        Failure::Quarantined,
     ];
 
     /// The word in logs and metrics.
@@ -297,17 +300,19 @@ impl Failure {
             Failure::MemoryLimit => "memory-limit",
             Failure::StackLimit => "stack-limit",
             Failure::HostCallLimit => "host-call-limit",
-            Failure::PoolExhausted => "pool-exhausted",
+            Failure::PoolExhausted => "plugin-busy",
             Failure::Instantiate => "instantiate",
             Failure::BadResponse => "bad-response",
             Failure::HostPanic => "host-panic",
+            Failure::Quarantined => "quarantined",
         }
     }
 
     /// What the client is answered where `on-failure` is `closed`.
     pub fn status(self) -> StatusCode {
         match self {
-            Failure::BadResponse => StatusCode::INTERNAL_SERVER_ERROR,
+            // Trying again later does not help.
+            Failure::BadResponse | Failure::HostPanic => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         }
     }

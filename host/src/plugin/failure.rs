@@ -84,7 +84,7 @@ impl Ended {
             let before = if text.is_empty() { "" } else { " < " };
             // Writing to a string does not fail.
             let _ = match frame.func_name() {
-                Some(name) => write!(text, "{before}{}", rustc_name(name)),
+                Some(name) => write!(text, "{before}{}", plain_name(name)),
                 None => write!(text, "{before}function {}", frame.func_index()),
             };
         }
@@ -132,11 +132,14 @@ impl FailedCall<'_> {
     }
 }
 
-/// A symbol without the hash that rustc ends it with.
-fn rustc_name(symbol: &str) -> &str {
-    match symbol.rsplit_once("::h") {
-        Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => name,
-        _ => symbol,
+/// A symbol as it was written: demangled, and without the hash that rustc ends it with.
+fn plain_name(symbol: &str) -> String {
+    let name = format!("{:#}", rustc_demangle::demangle(symbol));
+    match name.rsplit_once("::h") {
+        Some((plain, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            plain.to_owned()
+        }
+        _ => name,
     }
 }
 
@@ -145,10 +148,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lose_their_hash() {
+    fn names_are_as_they_were_written() {
         fn check(symbol: &str, expected: &str) {
-            assert_eq!(rustc_name(symbol), expected);
+            assert_eq!(plain_name(symbol), expected);
         }
+        check("_ZN6plugin6handle17h0123456789abcdefE", "plugin::handle");
+        check("_RNvCs1234_6plugin6handle", "plugin::handle");
         check("plugin::handle::h0123456789abcdef", "plugin::handle");
         check("plugin::handle", "plugin::handle");
         check("plugin::hash", "plugin::hash");

@@ -18,9 +18,7 @@ use super::fiber;
 use super::limits::time::{Slice, Stack, TimeLimit};
 use super::pool::Seat;
 use super::store::{self, State};
-
-/// An instance that ran this many calls is replaced: whatever a guest leaks, it leaks with a bound.
-const MAX_CALLS: u32 = 100_000;
+use crate::config::model::Limits;
 
 /// One instance.
 pub(super) struct Instance {
@@ -81,6 +79,7 @@ where
 impl Instance {
     pub(super) fn new(store: Store<State>, functions: Functions, stack: Stack, seat: Option<Seat>) -> Self {
         let slice = store.data().watch.slice();
+        let seat = seat.map(Seat::occupied);
         Self { store, functions, stack, slice, told: Vec::new(), calls: 0, _seat: seat }
     }
 
@@ -145,13 +144,13 @@ impl Instance {
         }
     }
 
-    /// Whether it should not serve another call: it is old, or near its memory limit.
-    pub(super) fn is_worn(&self) -> bool {
-        self.calls >= MAX_CALLS || self.is_nearly_full()
+    /// Whether it should not serve another call: it is old, or has grown too large.
+    pub(super) fn is_worn(&self, limits: &Limits) -> bool {
+        self.calls >= limits.calls || self.memory() > limits.kept_memory
     }
 
-    /// Whether it has taken more than three quarters of its memory.
-    pub(super) fn is_nearly_full(&self) -> bool {
-        self.store.data().limits.nearly_full()
+    /// Linear memory that it has, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.store.data().limits.memory()
     }
 }

@@ -3,6 +3,9 @@
 
 pub(super) mod time;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use wasmtime::ResourceLimiter;
 
 /// Elements of one table.
@@ -40,12 +43,24 @@ pub(super) struct Limits {
     memory: usize,
     memory_refused: bool,
     host_calls: u32,
+    peak: Arc<Peak>,
+}
+
+/// The most linear memory that any instance of a plugin had, in bytes.
+#[derive(Debug, Default)]
+pub(super) struct Peak(AtomicUsize);
+
+impl Peak {
+    pub(super) fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Limits {
     /// `memory_limit` in bytes, over all linear memories of the instance.
-    pub(super) fn new(memory_limit: usize) -> Self {
-        Self { memory_limit, memory: 0, memory_refused: false, host_calls: HOST_CALLS }
+    pub(super) fn new(memory_limit: usize, peak: &Arc<Peak>) -> Self {
+        let peak = Arc::clone(peak);
+        Self { memory_limit, memory: 0, memory_refused: false, host_calls: HOST_CALLS, peak }
     }
 
     /// A call begins.
@@ -73,9 +88,9 @@ impl Limits {
         self.memory_refused
     }
 
-    /// Whether the instance grew so far that it had better be replaced: past three quarters of its limit.
-    pub(super) fn nearly_full(&self) -> bool {
-        self.memory > self.memory_limit / 4 * 3
+    /// What the instance has, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.memory
     }
 }
 
@@ -87,6 +102,7 @@ impl ResourceLimiter for Limits {
             return Ok(false);
         }
         self.memory = total;
+        self.peak.0.fetch_max(total, Ordering::Relaxed);
         Ok(true)
     }
 

@@ -21,9 +21,10 @@ use super::limits::time::{SETUP, Stack, TimeLimit};
 use super::metrics::PluginMetrics;
 use super::pool::Pool;
 use super::probe;
+use super::quarantine::Quarantine;
 use super::setup::{self, From, Unready};
 use super::voice::Voice;
-use crate::config::model::{Isolation, Limits, OnFailure};
+use crate::config::model::{self, Isolation, Limits, OnFailure};
 use crate::phase::Phase;
 
 /// A plugin with a larger time limit runs on a fiber, so that it does not hold its worker.
@@ -37,6 +38,7 @@ pub struct PluginSpec {
     pub isolation: Isolation,
     pub on_failure: OnFailure,
     pub limits: Limits,
+    pub quarantine: model::Quarantine,
     /// The SHA-256 that the file must have, in hex.
     pub sha256: Option<String>,
 }
@@ -56,6 +58,8 @@ pub struct Plugin {
     pool: Pool,
     configurations: Configurations,
     metrics: PluginMetrics,
+    /// By phase, in the order of [`Phase::ALL`].
+    quarantines: [Quarantine; Phase::ALL.len()],
 }
 
 impl Plugin {
@@ -65,12 +69,14 @@ impl Plugin {
     /// # Errors
     /// The file can't be a plugin, or not with these limits.
     pub fn load(engine: &Engine, spec: &PluginSpec) -> Result<Arc<Self>, LoadError> {
-        let loaded = Self::try_load(engine, spec);
-        loaded.map(Arc::new).map_err(|reason| LoadError {
+        let loaded = Self::try_load(engine, spec).map(Arc::new);
+        let plugin = loaded.map_err(|reason| LoadError {
             plugin: Arc::clone(&spec.name),
             file: spec.file.clone(),
             reason,
-        })
+        })?;
+        engine.metrics().show(&plugin);
+        Ok(plugin)
     }
 
     fn try_load(engine: &Engine, spec: &PluginSpec) -> Result<Self, LoadReason> {
@@ -84,10 +90,9 @@ impl Plugin {
         let stack = if at_once { Stack::Worker } else { Stack::Fiber };
         let memory = spec.limits.memory;
         let blueprint = Blueprint::new(engine, &compiled.component, &survey, stack, memory, &voice)?;
-        try_out(engine, &blueprint, &spec.name)?;
+        try_out(engine, &blueprint, spec)?;
         let Source { bytes, hash } = source;
         let metrics = engine.metrics().of(&spec.name, &survey.phases());
-        let limit = spec.limits.instances;
         Ok(Self {
             name: Arc::clone(&spec.name),
             hash,
@@ -99,9 +104,10 @@ impl Plugin {
             on_failure: spec.on_failure,
             time_limit: TimeLimit::of_call(spec.limits.time),
             blueprint,
-            pool: Pool::new(engine.workers(), spec.isolation, limit, metrics.instances.clone()),
+            pool: Pool::new(engine.workers(), spec.isolation, spec.limits, metrics.waits.clone()),
             configurations: Configurations::default(),
             metrics,
+            quarantines: Phase::ALL.map(|phase| Quarantine::new(&spec.name, phase, spec.quarantine)),
         })
     }
 
@@ -248,6 +254,11 @@ impl Plugin {
     pub(super) fn metrics(&self) -> &PluginMetrics {
         &self.metrics
     }
+
+    pub(super) fn quarantine(&self, phase: Phase) -> &Quarantine {
+        // There is one for each phase.
+        self.quarantines.get(phase.index()).unwrap_or(&self.quarantines[0])
+    }
 }
 
 impl std::fmt::Debug for Plugin {
@@ -270,7 +281,7 @@ fn may_be_called(survey: &Survey, time: Duration) -> Result<(), LoadReason> {
 
 /// Makes one instance: what is wrong with the types of the exports, or with the start of the guest, is an
 /// error now and not at the first request.
-fn try_out(engine: &Engine, blueprint: &Blueprint, name: &str) -> Result<(), LoadReason> {
+fn try_out(engine: &Engine, blueprint: &Blueprint, spec: &PluginSpec) -> Result<(), LoadReason> {
     let made = probe::run(engine, async { blueprint.build(None).await });
     let instance =
         made.map_err(|error| LoadReason::Instantiate(error.to_string()))?.map_err(|ended| match ended {
@@ -278,10 +289,10 @@ fn try_out(engine: &Engine, blueprint: &Blueprint, name: &str) -> Result<(), Loa
             ended if ended.stopped() == Some(Stopped::SetupTime) => LoadReason::SlowStart { limit: SETUP },
             ended => LoadReason::Instantiate(ended.detail().into()),
         })?;
-    if instance.is_nearly_full() {
+    if spec.isolation == Isolation::Reuse && instance.memory() > spec.limits.kept_memory {
         tracing::warn!(
-            plugin = name,
-            "plugin starts near its memory limit and will be replaced after each call"
+            plugin = &*spec.name,
+            "plugin starts with more than `limits.kept-memory`: its instances are replaced after each call"
         );
     }
     Ok(())

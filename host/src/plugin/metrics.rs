@@ -1,16 +1,19 @@
 //! What plugins cost and how they end: made when a plugin is loaded, so that a call touches atomics only. Must
 //! not know calls.
 
+mod live;
+
 use std::sync::Arc;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use self::live::Live;
 use super::exchange::Failure;
-use crate::observe::histogram::{CALL_BOUNDS, Histogram};
+use super::loaded::Plugin;
+use crate::observe::histogram::{CALL_BOUNDS, Histogram, WAIT_BOUNDS};
 use crate::phase::Phase;
 
 /// The metrics of all plugins.
@@ -19,7 +22,8 @@ pub(super) struct Metrics {
     latency: Family<PhaseLabels, Histogram, fn() -> Histogram>,
     calls: Family<OutcomeLabels, Counter>,
     failures: Family<ReasonLabels, Counter>,
-    instances: Family<PluginLabels, Gauge>,
+    waits: Family<PluginLabels, Histogram, fn() -> Histogram>,
+    live: Live,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -52,9 +56,14 @@ impl Default for Metrics {
             latency: Family::new_with_constructor(call_histogram),
             calls: Family::default(),
             failures: Family::default(),
-            instances: Family::default(),
+            waits: Family::new_with_constructor(wait_histogram),
+            live: Live::default(),
         }
     }
+}
+
+fn wait_histogram() -> Histogram {
+    Histogram::new(WAIT_BOUNDS)
 }
 
 fn call_histogram() -> Histogram {
@@ -75,10 +84,16 @@ impl Metrics {
             self.failures.clone(),
         );
         registry.register(
-            "edgewright_plugin_instances",
-            "Instances of plugins, busy and idle",
-            self.instances.clone(),
+            "edgewright_plugin_pool_wait_seconds",
+            "Waits of calls for an instance, where all of their worker were busy",
+            self.waits.clone(),
         );
+        registry.register_collector(Box::new(self.live.clone()));
+    }
+
+    /// Shows a plugin for as long as it is there.
+    pub(super) fn show(&self, plugin: &Arc<Plugin>) {
+        self.live.add(plugin);
     }
 
     /// The handles of one plugin, without noughts for phases that it does not have; a plugin that is loaded
@@ -93,7 +108,7 @@ impl Metrics {
                 let labels = ReasonLabels { plugin: Arc::clone(plugin), reason: failure.name() };
                 self.failures.get_or_create(&labels).clone()
             }),
-            instances: self.instances.get_or_create(&PluginLabels { plugin: Arc::clone(plugin) }).clone(),
+            waits: self.waits.get_or_create(&PluginLabels { plugin: Arc::clone(plugin) }).clone(),
         }
     }
 
@@ -120,13 +135,18 @@ pub(super) struct PluginMetrics {
     /// By [`Phase::index`].
     phases: [PhaseMetrics; Phase::ALL.len()],
     failures: [Counter; Failure::ALL.len()],
-    pub(super) instances: Gauge,
+    pub(super) waits: Histogram,
 }
 
 impl PluginMetrics {
     pub(super) fn phase(&self, phase: Phase) -> &PhaseMetrics {
         // There is one for each phase.
         self.phases.get(phase.index()).unwrap_or(&self.phases[0])
+    }
+
+    /// How often it failed, by reason.
+    pub(super) fn failures(&self) -> impl Iterator<Item = (Failure, u64)> {
+        Failure::ALL.iter().zip(&self.failures).map(|(failure, counter)| (*failure, counter.get()))
     }
 
     pub(super) fn failed(&self, failure: Failure) {
@@ -189,7 +209,6 @@ mod tests {
             r#"plugin_call_duration_seconds_sum{plugin="a",phase="request-filter"} 2.0000015"#,
             r#"plugin_calls_total{plugin="a",phase="response-filter",outcome="respond"} 1"#,
             r#"plugin_failures_total{plugin="a",reason="time-limit"} 1"#,
-            r#"plugin_instances{plugin="a"} 0"#,
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

@@ -8,7 +8,7 @@ use wasmtime::Store;
 use super::engine::Engine;
 use super::exchange::Exchange;
 use super::limits::time::{FIRST_LOOK, Stack, TimeLimit, Watch};
-use super::limits::{HOST_CALL_BYTES, Limits};
+use super::limits::{HOST_CALL_BYTES, Limits, Peak};
 use super::voice::Voice;
 use super::wasi::Wasi;
 
@@ -49,10 +49,16 @@ impl State {
 }
 
 /// An empty store, with all limits in force.
-pub(super) fn open(engine: &Engine, voice: &Arc<Voice>, memory_limit: usize, stack: Stack) -> Store<State> {
+pub(super) fn open(
+    engine: &Engine,
+    voice: &Arc<Voice>,
+    memory_limit: usize,
+    peak: &Arc<Peak>,
+    stack: Stack,
+) -> Store<State> {
     let state = State {
         exchange: None,
-        limits: Limits::new(memory_limit),
+        limits: Limits::new(memory_limit, peak),
         watch: Watch::new(stack, engine.pulses().of_this_thread()),
         voice: Arc::clone(voice),
         wasi: None,

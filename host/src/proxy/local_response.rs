@@ -12,6 +12,7 @@ use crate::plugin::exchange::{Decision, PluginResponse};
 
 use super::ctx::Ctx;
 use super::failure::{Failed, Kind};
+use super::server_timing;
 
 /// The field that carries the request's id.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static(REQUEST_ID_NAME);
@@ -87,6 +88,7 @@ pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginR
             }
         }
     }
+    server_timing::tell(session, ctx, &mut head);
     write(session, Box::new(head), body).await
 }
 

@@ -141,6 +141,7 @@ fn spec(model: &PluginModel) -> PluginSpec {
         isolation: model.manifest.isolation,
         on_failure: model.manifest.on_failure,
         limits: model.manifest.limits,
+        quarantine: model.manifest.quarantine,
         sha256: model.manifest.sha256.clone(),
     }
 }

@@ -31,7 +31,7 @@ fn a_compiled_plugin_is_found_again() {
 }
 
 #[test]
-fn a_damaged_file_is_replaced() {
+fn p22_a_damaged_file_is_replaced() {
     let dir = TempDir::new().expect("a directory");
     fs::set_permissions(dir.path(), Permissions::from_mode(0o700)).expect("our directory");
     let bench = Bench::with_cache(Some(dir.path().to_owned()));
@@ -51,7 +51,7 @@ fn a_damaged_file_is_replaced() {
 
 /// The directory may have been open to others before it was ours alone.
 #[test]
-fn a_planted_file_is_not_run() {
+fn p22_a_planted_file_is_not_run() {
     let dir = TempDir::new().expect("a directory");
     fs::set_permissions(dir.path(), Permissions::from_mode(0o700)).expect("our directory");
     let bench = Bench::with_cache(Some(dir.path().to_owned()));
@@ -95,7 +95,7 @@ fn a_planted_file_is_not_run() {
 }
 
 #[test]
-fn a_directory_of_others_is_not_used() {
+fn p22_a_directory_of_others_is_not_used() {
     let dir = TempDir::new().expect("a directory");
     for mode in [0o777, 0o770, 0o702] {
         fs::set_permissions(dir.path(), Permissions::from_mode(mode)).expect("our directory");

@@ -121,7 +121,7 @@ async fn the_finished_request_is_told() {
 }
 
 #[tokio::test]
-async fn isolation() {
+async fn p15_isolation() {
     let bench = Bench::new();
     let counting = Guest { on_request: Some(COUNT), items: COUNTER, ..Guest::default() }.build();
     for (isolation, expected) in [(Isolation::Reuse, ["0", "1", "2"]), (Isolation::Fresh, ["0", "0", "0"])] {

@@ -68,7 +68,7 @@ async fn limits() {
 }
 
 #[tokio::test]
-async fn a_refused_growth_is_no_failure() {
+async fn p05_a_refused_growth_is_no_failure() {
     let bench = Bench::new();
     let body = "(if (i32.ne (memory.grow (i32.const 1000)) (i32.const -1)) (then unreachable)) (i32.const 0)";
     let chain = bench.chain(&bench.spec(&Guest { on_request: Some(body), ..Guest::default() }.build()));
@@ -76,7 +76,7 @@ async fn a_refused_growth_is_no_failure() {
 }
 
 #[tokio::test]
-async fn a_loop_costs_one_request_and_its_limit() {
+async fn p03_a_loop_costs_one_request_and_its_limit() {
     let bench = Bench::new();
     for time in [Duration::from_millis(5), Duration::from_millis(10), Duration::from_millis(40)] {
         let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
@@ -112,7 +112,7 @@ async fn a_thread_without_cpu_is_no_loop() {
 }
 
 #[tokio::test]
-async fn a_loop_on_a_fiber_starves_nobody() {
+async fn p03_a_loop_on_a_fiber_starves_nobody() {
     let bench = Bench::new();
     let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
     spec.limits.time = Duration::from_millis(50);
@@ -175,7 +175,7 @@ async fn a_loop_on_a_fiber_leaves_time_for_sockets() {
 async fn all_instances_are_busy() {
     let bench = Bench::new();
     let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
-    spec.limits = Limits { time: Duration::from_millis(20), memory: 1 << 20, instances: 1 };
+    spec.limits = Limits { time: Duration::from_millis(20), instances: 1, ..spec.limits };
     for isolation in [Isolation::Reuse, Isolation::Fresh] {
         spec.isolation = isolation;
         let chain = bench.chain(&spec);
@@ -191,10 +191,10 @@ async fn all_instances_are_busy() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_frees_its_instance() {
+async fn c53_a_call_that_is_dropped_frees_its_instance() {
     let bench = Bench::new();
     let mut spec = bench.spec(&Guest { on_request: Some(LOOP_IF_ASKED), ..Guest::default() }.build());
-    spec.limits = Limits { time: Duration::from_millis(500), memory: 1 << 20, instances: 1 };
+    spec.limits = Limits { time: Duration::from_millis(500), instances: 1, ..spec.limits };
     let chain = bench.chain(&spec);
     let mut lent = request(&[("x-in", "1")]);
     tokio::select! {
@@ -207,7 +207,7 @@ async fn a_call_that_is_dropped_frees_its_instance() {
 }
 
 #[tokio::test]
-async fn a_bug_of_the_host_costs_one_request() {
+async fn p29_a_bug_of_the_host_costs_one_request() {
     let bench = Bench::new();
     let mut spec = bench.spec(&Guest { on_request: Some(COPY), ..Guest::default() }.build());
     for time in [Duration::from_millis(10), Duration::from_millis(20)] {
@@ -251,7 +251,12 @@ async fn failures_are_counted() {
     for line in [
         r#"plugin_calls_total{plugin="guest",phase="request-filter",outcome="failed"} 3"#,
         r#"plugin_failures_total{plugin="guest",reason="trap"} 3"#,
-        r#"plugin_instances{plugin="guest"} 0"#,
+        r#"plugin_instances{plugin="guest",state="idle"} 0"#,
+        r#"plugin_instances{plugin="guest",state="busy"} 0"#,
+        r#"plugin_instances{plugin="guest",state="building"} 0"#,
+        r#"plugin_memory_peak_bytes{plugin="guest"} 131072"#,
+        r#"plugin_quarantined{plugin="guest",phase="request-filter"} 0"#,
+        r#"plugin_info{plugin="guest",version=""#,
         r#"plugin_call_duration_seconds_count{plugin="guest",phase="request-filter"} 3"#,
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");

@@ -14,7 +14,7 @@ fn good() -> Vec<u8> {
 }
 
 #[test]
-fn load_errors() {
+fn p19_p20_p21_load_errors() {
     fn check(bytes: &[u8], expected: &str, help: &str) {
         let bench = Bench::new();
         let error = bench.load(&bench.spec(bytes)).expect_err("it is refused");
@@ -126,7 +126,7 @@ fn a_pin_is_held() {
 }
 
 #[test]
-fn files_that_are_none() {
+fn p18_files_that_are_none() {
     let bench = Bench::new();
     let mut spec = bench.spec(&good());
     spec.file = spec.file.with_file_name("missing.wasm");
@@ -160,7 +160,7 @@ fn a_plugin_says_what_it_is() {
 }
 
 #[test]
-fn configurations() {
+fn p25_configurations() {
     /// Refuses with `no`, if the text is longer than `{}`.
     const PICKY: &str = "
         (i32.store8 (i32.const 200) (i32.gt_u (local.get $length) (i32.const 2)))

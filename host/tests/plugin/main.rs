@@ -5,10 +5,12 @@
 mod guest;
 mod request;
 
+mod busy;
 mod cache;
 mod chain;
 mod limits;
 mod load;
 mod log;
+mod quarantine;
 mod setup;
 mod wasi;

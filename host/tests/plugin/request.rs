@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgewright::config::model::{Isolation, Limits, OnFailure};
+use edgewright::config::model::{Isolation, Limits, OnFailure, Quarantine};
 use edgewright::ids::UpstreamId;
 use edgewright::phase::Phase;
 use edgewright::plugin::exchange::{Attributes, Exchange, Facts, Heads, UpstreamNames};
@@ -47,7 +47,20 @@ impl Bench {
             file,
             isolation: Isolation::Reuse,
             on_failure: OnFailure::Closed,
-            limits: Limits { time: Duration::from_millis(10), memory: 1 << 20, instances: 4 },
+            limits: Limits {
+                time: Duration::from_millis(10),
+                memory: 1 << 20,
+                instances: 4,
+                queue: Duration::ZERO,
+                calls: 100_000,
+                kept_memory: 768 << 10,
+            },
+            quarantine: Quarantine {
+                failures: None,
+                window: Duration::from_secs(10),
+                pause: Duration::from_secs(1),
+                longest_pause: Duration::from_secs(60),
+            },
             sha256: None,
         }
     }

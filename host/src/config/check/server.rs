@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::names;
 use crate::config::diagnostic::Diagnostic;
-use crate::config::model::{Dns, Server, UnderscoreHeaders};
+use crate::config::model::{Dns, Server, ServerTiming, UnderscoreHeaders};
 use crate::config::raw::{self, Scalar};
 use crate::config::scope::Scope;
 use crate::config::{address, codes, defaults, scalar};
@@ -24,6 +24,20 @@ pub(crate) fn server(scope: &mut Scope, raw: raw::Server) -> Server {
         underscore_headers: scope.value(raw.underscore_headers, default.underscore_headers, |text| {
             scalar::word(text, &[("drop", UnderscoreHeaders::Drop), ("keep", UnderscoreHeaders::Keep)])
         }),
+        server_timing: scope.value(raw.server_timing, default.server_timing, |text| server_timing(text)),
+    }
+}
+
+/// `"off"`, `"on"` or `"header:NAME"`.
+fn server_timing(text: &str) -> Result<ServerTiming, Diagnostic> {
+    if let Some(name) = text.strip_prefix("header:") {
+        return names::owned_header(name).map(ServerTiming::Asked);
+    }
+    match text {
+        "off" => Ok(ServerTiming::Off),
+        "on" => Ok(ServerTiming::On),
+        _ => Err(Diagnostic::error(codes::UNKNOWN_WORD, format!("unknown word `{text}`"))
+            .with_help("the words here are `off`, `on` and `header:NAME`, as in `header:x-debug-timing`")),
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) struct Server {
     pub(crate) trusted_proxies: Option<Vec<Spanned<String>>>,
     pub(crate) owned_headers: Option<Vec<Spanned<String>>>,
     pub(crate) underscore_headers: Option<Spanned<String>>,
+    pub(crate) server_timing: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

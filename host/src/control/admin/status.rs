@@ -1,13 +1,14 @@
 //! `/status`: what runs, as JSON. Knows the shape of the answer, nothing else.
 
+mod plugin;
+
 use serde::Serialize;
 
-use crate::config::model::{Isolation, OnFailure};
 use crate::control::health::State;
-use crate::plugin::Plugin;
 use crate::snapshot::Generation;
 use crate::upstream::Upstream;
 
+use self::plugin::PluginStatus;
 use super::Facts;
 
 #[derive(Debug, Serialize)]
@@ -32,20 +33,6 @@ struct RouteStatus<'a> {
     name: &'a str,
     plugins: Vec<&'a str>,
     upstream: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct PluginStatus<'a> {
-    name: &'a str,
-    /// Lower-case hex of the component's SHA-256.
-    version: &'a str,
-    phases: Vec<&'static str>,
-    isolation: &'static str,
-    on_failure: &'static str,
-    /// Of this start: next to nothing where the compiled form was cached.
-    compile_ms: f64,
-    cached: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -79,26 +66,6 @@ impl<'a> Status<'a> {
                 .collect(),
             plugins: generation.plugins.iter().map(|plugin| PluginStatus::of(plugin)).collect(),
             upstreams: generation.upstreams.iter().map(|upstream| UpstreamStatus::of(upstream)).collect(),
-        }
-    }
-}
-
-impl<'a> PluginStatus<'a> {
-    fn of(plugin: &'a Plugin) -> Self {
-        Self {
-            name: plugin.name(),
-            version: plugin.version(),
-            phases: plugin.phases().iter().map(|phase| phase.name()).collect(),
-            isolation: match plugin.isolation() {
-                Isolation::Reuse => "reuse",
-                Isolation::Fresh => "fresh",
-            },
-            on_failure: match plugin.on_failure() {
-                OnFailure::Closed => "closed",
-                OnFailure::Open => "open",
-            },
-            compile_ms: plugin.compile_time().as_secs_f64() * 1e3,
-            cached: plugin.cached(),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::Ctx;
 use crate::proxy::failure::{Failed, Kind};
 use crate::proxy::local_response::{self, is_bodiless};
+use crate::proxy::server_timing;
 
 /// Carries a request to `fail_to_proxy`, where the replacement waits.
 const REPLACED: ErrorType = ErrorType::Custom("response replaced by a plugin");
@@ -33,6 +34,7 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
         // A plugin made it a HEAD: the upstream tells the length of a body that it doesn't send.
         local_response::frame(head, 0)?;
     }
+    server_timing::tell(session, ctx, head);
     fit_client(session, head);
     Ok(())
 }
@@ -70,6 +72,7 @@ fn replace(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx, body: By
         local_response::frame(head, body.len())?;
         return Ok(());
     }
+    server_timing::tell(session, ctx, head);
     let placeholder = ResponseHeader::build_no_case(StatusCode::OK, None)?;
     ctx.replacement = Some((Box::new(std::mem::replace(head, placeholder)), body));
     Err(Error::new(REPLACED))

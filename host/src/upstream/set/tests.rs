@@ -25,6 +25,7 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
             trusted_proxies: Vec::new(),
             owned_headers: Vec::new(),
             underscore_headers: model::UnderscoreHeaders::Drop,
+            server_timing: model::ServerTiming::Off,
         },
         dns: dns(Vec::new()),
         listeners: Vec::new(),

@@ -1,4 +1,4 @@
-//! Calls the host as often as `X-Calls` says.
+//! Calls the host as often as `X-Calls` says, and writes as many lines to the log as `X-Lines` says.
 
 use edgewright_sdk::prelude::*;
 
@@ -13,12 +13,17 @@ impl Plugin for Flood {
     }
 
     fn on_request(&self, request: &mut Request) -> Verdict {
-        let calls = request.header("x-calls");
-        let calls: u32 = calls.and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0);
-        for _ in 0..calls {
+        for _ in 0..times(request, "x-calls") {
             let _ = std::hint::black_box(request.header("x-calls"));
+        }
+        for _ in 0..times(request, "x-lines") {
+            log::warn!("a line of the flood");
         }
         let _ = request.set_header("x-seen", "1");
         Verdict::Next
     }
+}
+
+fn times(request: &Request, header: &str) -> u32 {
+    request.header(header).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0)
 }
