@@ -170,6 +170,28 @@ fn p21_a_damaged_file_is_an_error_and_no_crash() {
     }
 }
 
+/// No environment, no arguments, no files, no standard input; a clock and random numbers.
+#[test]
+fn p28_a_guest_sees_nothing_of_the_machine() {
+    let origin = Origin::ok();
+    let proxy = Setup::new()
+        .plugin("nosy", &guest("nosy"), "")
+        .upstream("main", &origin)
+        .route_all(r#"["nosy"]"#, "main")
+        .start();
+    assert_eq!(proxy.get("/x").status, 200);
+    let seen = origin.last();
+    for (header, expected) in [
+        ("x-environment", "0"),
+        ("x-arguments", "0"),
+        ("x-files", "0"),
+        ("x-input", "0"),
+        ("x-clock", "true"),
+    ] {
+        assert_eq!(seen.field(header).as_deref(), Some(expected), "{header}");
+    }
+}
+
 #[test]
 fn a_plugin_that_always_fails_is_left_out_seen_and_taken_back() {
     let origin = Origin::ok();

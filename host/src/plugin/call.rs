@@ -100,7 +100,8 @@ async fn ready_instance<H: Hook>(
     lent: &mut Lent,
 ) -> Result<Box<Instance>, Failure> {
     let lease = match plugin.pool().lease() {
-        Lease::Exhausted => plugin.pool().queue().await,
+        // Boxed, so that calls that find one free do not carry the room for a wait.
+        Lease::Exhausted => Box::pin(plugin.pool().queue()).await,
         found => found,
     };
     let from = match lease {

@@ -20,11 +20,14 @@ async fn check(bench: &Bench, name: &str, guest: &Guest<'_>, expected: Failure) 
 }
 
 #[tokio::test]
-async fn limits() {
+async fn p01_p04_p05_p06_p13_limits() {
     let bench = Bench::new();
     let hostile = |body: &'static str| Guest { on_request: Some(body), ..Guest::default() };
     check(&bench, "trap", &hostile("unreachable"), Failure::Trap).await;
     check(&bench, "loop", &hostile(LOOP), Failure::TimeLimit).await;
+    let bulk = "(loop $again (memory.fill (i32.const 0) (i32.const 0) (i32.const 131072)) (br $again))
+        (i32.const 0)";
+    check(&bench, "bulk operations", &hostile(bulk), Failure::TimeLimit).await;
     let grow = "(drop (memory.grow (i32.const 15))) unreachable";
     check(&bench, "memory", &hostile(grow), Failure::MemoryLimit).await;
     let recursion = Guest {
@@ -73,6 +76,22 @@ async fn p05_a_refused_growth_is_no_failure() {
     let body = "(if (i32.ne (memory.grow (i32.const 1000)) (i32.const -1)) (then unreachable)) (i32.const 0)";
     let chain = bench.chain(&bench.spec(&Guest { on_request: Some(body), ..Guest::default() }.build()));
     assert!(matches!(chain.on_request(&mut request(&[])).await, Decision::Next));
+}
+
+#[tokio::test]
+async fn p07_tables_are_bounded_too() {
+    let bench = Bench::new();
+    let grow = |elements: u32| {
+        format!(
+            "(if (i32.eq (table.grow $t (ref.null func) (i32.const {elements})) (i32.const -1)) (then unreachable))"
+        )
+    };
+    for (elements, fits) in [(9_000, true), (20_000, false)] {
+        let body = format!("{} (i32.const 0)", grow(elements));
+        let guest = Guest { on_request: Some(&body), items: "(table $t 1 funcref)", ..Guest::default() };
+        let decision = bench.chain(&bench.spec(&guest.build())).on_request(&mut request(&[])).await;
+        assert_eq!(matches!(decision, Decision::Next), fits, "{elements}: {decision:?}");
+    }
 }
 
 #[tokio::test]

@@ -63,6 +63,36 @@ fn p19_p20_p21_load_errors() {
 }
 
 #[test]
+fn p07_a_component_of_too_many_parts_is_refused() {
+    let bench = Bench::new();
+    let parts: String =
+        (0..1_000).map(|part| format!("(core instance $p{part} (instantiate $part))")).collect();
+    let imports = format!("(core module $part) {parts}");
+    let many = Guest { on_request: Some(NEXT), imports: &imports, ..Guest::default() }.build();
+    let message = bench.load(&bench.spec(&many)).expect_err("it is refused").to_string();
+    assert!(message.contains("limit"), "{message}");
+}
+
+/// Whatever a flipped bit makes of a component: an error, or another component.
+#[test]
+fn p21_flipped_bits_are_no_crash() {
+    let bench = Bench::new();
+    let good = good();
+    let (mut taken, mut refused) = (0, 0);
+    for place in (0..good.len() * 8).step_by(good.len() * 8 / 250) {
+        let mut bytes = good.clone();
+        if let Some(byte) = bytes.get_mut(place / 8) {
+            *byte ^= 1 << (place % 8);
+        }
+        match bench.load(&bench.spec(&bytes)) {
+            Ok(_) => taken += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(taken + refused >= 250 && refused > 0, "{taken} taken, {refused} refused");
+}
+
+#[test]
 fn names_of_a_component_can_not_forge_lines() {
     // A name that does not validate: patched into the binary.
     let import = r#"(import "aaaa:bbbb/cccccccccccccccccccc@0.1.0" (instance))"#;
