@@ -60,6 +60,7 @@ mod host;
 mod plugin;
 mod request;
 mod response;
+mod tls;
 mod verdict;
 
 pub mod log;
@@ -83,6 +84,7 @@ pub use header::Header;
 pub use plugin::Plugin;
 pub use request::Request;
 pub use response::ResponseHead;
+pub use tls::TlsInfo;
 pub use verdict::{Response, Verdict};
 
 /// The examples of the README compile.

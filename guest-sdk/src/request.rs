@@ -3,7 +3,7 @@
 
 use crate::host::request as host;
 use crate::query::{self, Query};
-use crate::{AttributeError, Bytes, Header, HeaderError, TargetError, UpstreamError};
+use crate::{AttributeError, Bytes, Header, HeaderError, TargetError, TlsInfo, UpstreamError};
 
 /// The request as the router matched it: WIT `request`.
 ///
@@ -73,6 +73,11 @@ impl Request {
     /// `http` or `https`, as the client connected to the proxy.
     pub fn scheme(&self) -> String {
         host::scheme()
+    }
+
+    /// The client's TLS; `None` where it connected in the clear.
+    pub fn tls(&self) -> Option<TlsInfo> {
+        host::tls()
     }
 
     /// The host the client asked for, with its port if it gave one, in lower case; empty for an HTTP/1.0

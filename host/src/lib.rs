@@ -11,6 +11,7 @@ pub mod config;
 
 pub mod observe;
 
+pub mod listener;
 pub mod plugin;
 pub mod route;
 pub mod upstream;

@@ -5,16 +5,21 @@ mod admission;
 mod connection;
 mod content_length;
 mod ctx;
+mod downstream;
 mod error_page;
 mod failure;
 mod forwarded;
+mod handshake;
 mod heads;
 mod hop_by_hop;
+mod http1;
+mod http2;
 mod in_flight;
 mod local_response;
 mod memo;
 mod phase;
 mod preface;
+mod proxy_protocol;
 mod rehearsal;
 mod request_id;
 mod sanitize;
@@ -68,8 +73,10 @@ impl ProxyHttp for EdgeProxy {
         phase::request::run(session, ctx).await
     }
 
-    async fn upstream_peer(&self, _session: &mut Session, ctx: &mut Box<Ctx>) -> Result<Box<HttpPeer>> {
-        phase::select_peer::run(ctx)
+    async fn upstream_peer(&self, session: &mut Session, ctx: &mut Box<Ctx>) -> Result<Box<HttpPeer>> {
+        let mut peer = phase::select_peer::run(ctx)?;
+        phase::upgrade::expect(session, &mut peer);
+        Ok(peer)
     }
 
     async fn upstream_request_filter(
@@ -86,8 +93,9 @@ impl ProxyHttp for EdgeProxy {
         _session: &mut Session,
         body: &mut Option<Bytes>,
         end_of_stream: bool,
-        _ctx: &mut Box<Ctx>,
+        ctx: &mut Box<Ctx>,
     ) -> Result<()> {
+        phase::body_limit::run(body.as_ref(), ctx)?;
         phase::request_body::run(body, end_of_stream);
         Ok(())
     }

@@ -132,20 +132,31 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
     }
     server.add_service(background_service(
         "drain",
-        shutdown::Drain { grace: config.server.grace, requests, access_log: access_log.clone(), health },
+        shutdown::Drain {
+            grace: config.server.grace,
+            requests: requests.clone(),
+            access_log: access_log.clone(),
+            health: health.clone(),
+        },
     ));
-    server.run(RunArgs { shutdown_signal: Box::new(shutdown::Signals { heard }) });
+    server.run(RunArgs {
+        shutdown_signal: Box::new(shutdown::Signals {
+            requests,
+            health,
+            delay: config.server.drain_delay,
+            heard,
+        }),
+    });
     shutdown::flush(access_log.as_ref());
     Ok(())
 }
 
 /// One service for all public listeners: each service of Pingora has threads of its own.
 fn public_service(config: &Config, server: &Server, edge: EdgeProxy) -> Service<Edge> {
+    let (generation, access_log) = (Arc::clone(&edge.generation), edge.access_log.clone());
     let mut proxy = HttpProxy::new(edge, Arc::clone(&server.configuration));
     proxy.handle_init_modules();
-    let http2 =
-        config.listeners.iter().filter(|listener| listener.h2).map(|listener| listener.address).collect();
-    let mut service = Service::new("edge".to_owned(), Edge::new(proxy, http2));
+    let mut service = Service::new("edge".to_owned(), Edge::new(proxy, generation, access_log));
     for listener in &config.listeners {
         service.add_tcp(&listener.address.to_string());
     }

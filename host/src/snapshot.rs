@@ -9,8 +9,9 @@ use std::sync::Arc;
 use http::HeaderName;
 use ipnet::IpNet;
 
-use crate::config::model::{Server, ServerTiming, UnderscoreHeaders};
+use crate::config::model::{ClientLimits, Server, ServerTiming, UnderscoreHeaders};
 use crate::ids::UpstreamId;
+use crate::listener::Listeners;
 use crate::plugin::exchange::UpstreamNames;
 use crate::plugin::{Chain, Plugin};
 use crate::route::RouteTable;
@@ -32,6 +33,8 @@ pub struct Generation {
     /// The same, as plugins may ask for them.
     pub upstream_names: Arc<dyn UpstreamNames>,
     pub policy: Policy,
+    /// What new connections are taken by.
+    pub listeners: Listeners,
     /// Attributes that the access log writes.
     pub log_attributes: Vec<String>,
     /// Requests that no route took, or that were refused before.
@@ -53,6 +56,7 @@ pub struct Policy {
     pub owned_headers: Vec<HeaderName>,
     pub underscore_headers: UnderscoreHeaders,
     pub server_timing: ServerTiming,
+    pub limits: ClientLimits,
 }
 
 impl Policy {
@@ -63,6 +67,7 @@ impl Policy {
             owned_headers: server.owned_headers.clone(),
             underscore_headers: server.underscore_headers,
             server_timing: server.server_timing.clone(),
+            limits: server.limits,
         }
     }
 }

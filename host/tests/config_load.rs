@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use edgewright::config::diagnostic::Diagnostic;
 use edgewright::config::model::{
-    Config, HostPattern, Isolation, LogSink, OnFailure, PathPattern, PeerHost, ServerTiming,
-    UnderscoreHeaders, ValuePattern,
+    ClientAuthMode, Config, HostPattern, Isolation, LogSink, OnFailure, PathPattern, PeerHost, ServerTiming,
+    TlsVersion, UnderscoreHeaders, ValuePattern,
 };
 use edgewright::config::{self, Checked, Color, ProxyFlags};
 use tempfile::TempDir;
@@ -56,6 +56,13 @@ fn every_key_reaches_the_model() {
     assert_eq!(config.dns.servers, Some(vec!["127.0.0.1:53".parse().unwrap()]));
     assert_eq!(config.dns.max_ttl, Duration::from_secs(3600));
     assert!(config.listeners[0].h2);
+    let tls = config.listeners[0].tls.as_ref().unwrap();
+    assert_eq!(tls.min_version, TlsVersion::Tls13);
+    assert_eq!(
+        tls.identities[0].names,
+        [HostPattern::Exact("b.test".into()), HostPattern::Wildcard("b.test".into())]
+    );
+    assert_eq!(tls.identities[0].client_auth.as_ref().unwrap().mode, ClientAuthMode::Optional);
     assert_eq!(config.upstreams[0].peers.len(), 4);
     assert_eq!(config.upstreams[0].peers[3].host, PeerHost::Name("b.internal".into()));
     assert_eq!(config.upstreams[0].timeouts.idle, Duration::from_secs(60));
@@ -77,7 +84,7 @@ fn every_key_reaches_the_model() {
 
     let plugin = &config.plugins[0];
     assert_eq!(&*plugin.name, "api-key");
-    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((33, 12)));
+    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((35, 12)));
     assert_eq!(plugin.manifest.isolation, Isolation::Reuse);
     assert_eq!(plugin.manifest.on_failure, OnFailure::Open);
     assert_eq!(plugin.manifest.limits.memory, 1024 * 1024);

@@ -13,10 +13,14 @@ mod kit;
 mod dns;
 mod framing;
 mod headers;
+mod heads;
 mod hosts;
 mod old_clients;
 mod responses;
 mod routing;
+mod time_limits;
+mod tls;
+mod tunnels;
 mod uploads;
 mod upstreams;
 

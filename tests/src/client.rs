@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use crate::message::{Head, Response};
+use crate::tls::TlsClient;
 use crate::wait::DEADLINE;
 use crate::wire::Wire;
 
@@ -101,6 +102,29 @@ impl Connection {
         Ok(Self { wire: Wire::new(TcpStream::connect_timeout(&to, DEADLINE)?)? })
     }
 
+    /// A connection within TLS, for the virtual host of that name.
+    ///
+    /// # Panics
+    /// Nothing listens there, or the handshake fails.
+    pub fn secure(to: SocketAddr, client: &TlsClient, name: &str) -> Self {
+        Self::try_secure(to, client, name).unwrap_or_else(|error| panic!("no TLS with {to}: {error}"))
+    }
+
+    /// # Errors
+    /// Nothing listens there, or the handshake fails.
+    pub fn try_secure(to: SocketAddr, client: &TlsClient, name: &str) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&to, DEADLINE)?;
+        Ok(Self { wire: Wire::secure(stream, client.session(name))? })
+    }
+
+    /// The TLS session.
+    ///
+    /// # Panics
+    /// The connection is in the clear.
+    pub fn session(&self) -> &rustls::ClientConnection {
+        self.wire.session().expect("a connection within TLS")
+    }
+
     /// Sends bytes as they are.
     ///
     /// # Panics
@@ -179,6 +203,19 @@ impl Connection {
             Ok(read) => read == 0 && self.wire.ahead().is_empty(),
             Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
         }
+    }
+
+    /// The next bytes, whatever they are.
+    ///
+    /// # Panics
+    /// They don't come.
+    pub fn take(&mut self, length: usize) -> Vec<u8> {
+        self.wire.exactly(length).unwrap_or_else(|error| panic!("not {length} bytes: {error}"))
+    }
+
+    /// Waits for as long as ever again, after a shorter wait.
+    pub fn patience(&self) {
+        self.wire.patience(Some(DEADLINE));
     }
 
     /// Says that nothing more will be sent.

@@ -1,12 +1,17 @@
-//! A client for cleartext HTTP/2 with prior knowledge. Fields are sent one by one, as they are listed.
+//! A client for HTTP/2: in the clear with prior knowledge, or within TLS. Fields are sent one by one, as they
+//! are listed.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
+use crate::tls::TlsClient;
 use crate::wait::DEADLINE;
 
 /// A response over HTTP/2.
@@ -41,6 +46,24 @@ pub fn post(to: SocketAddr, path: &str, frames: &[&'static str]) -> H2Response {
     send(to, &request(Method::POST, path, &[]), Some(frames))
 }
 
+/// The same within TLS, for the virtual host of that name, and for `path` of it.
+///
+/// # Panics
+/// No response comes within [`DEADLINE`], or the server would not speak HTTP/2.
+pub fn get_secure(to: SocketAddr, client: &TlsClient, name: &str, host: &str, path: &str) -> H2Response {
+    let mut request = request(Method::GET, path, &[]);
+    *request.uri_mut() = format!("https://{host}{path}").parse().expect("a path");
+    let connector = TlsConnector::from(client.config());
+    let name = ServerName::try_from(name.to_owned()).expect("a name");
+    block_on(async {
+        let stream = TcpStream::connect(to).await.expect("a connection");
+        let stream = connector.connect(name, stream).await.expect("a handshake");
+        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(b"h2".as_slice()));
+        exchange(stream, &request, None).await
+    })
+    .unwrap_or_else(|error| panic!("HTTP/2 to {to}, {}: {error}", request.uri()))
+}
+
 fn request(method: Method, path: &str, fields: &[(&str, &str)]) -> Request<()> {
     let uri: Uri = format!("http://a.test{path}").parse().expect("a path");
     let mut request = Request::new(());
@@ -55,19 +78,25 @@ fn request(method: Method, path: &str, fields: &[(&str, &str)]) -> Request<()> {
 }
 
 fn send(to: SocketAddr, request: &Request<()>, frames: Option<&[&'static str]>) -> H2Response {
+    block_on(async {
+        let stream = TcpStream::connect(to).await.expect("a connection");
+        exchange(stream, request, frames).await
+    })
+    .unwrap_or_else(|error| panic!("HTTP/2 to {to}, {}: {error}", request.uri()))
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let exchange = async { tokio::time::timeout(DEADLINE, exchange(to, request, frames)).await };
-    let answer = runtime.block_on(exchange).expect("an answer over HTTP/2 in time");
+    let answer = runtime.block_on(async { tokio::time::timeout(DEADLINE, work).await });
     runtime.shutdown_timeout(Duration::from_secs(1));
-    answer.unwrap_or_else(|error| panic!("HTTP/2 to {to}, {}: {error}", request.uri()))
+    answer.expect("an answer over HTTP/2 in time")
 }
 
 async fn exchange(
-    to: SocketAddr,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     request: &Request<()>,
     frames: Option<&[&'static str]>,
 ) -> Result<H2Response, h2::Error> {
-    let stream = TcpStream::connect(to).await.expect("a connection");
     let (send, connection) = h2::client::handshake(stream).await?;
     tokio::spawn(connection);
     let (response, mut body) = send.ready().await?.send_request(request.clone(), frames.is_none())?;

@@ -17,6 +17,7 @@ pub mod ports;
 pub mod process;
 pub mod proxy;
 pub mod setup;
+pub mod tls;
 pub mod wait;
 pub mod wire;
 
@@ -29,4 +30,5 @@ pub use origin::{Gate, Origin};
 pub use process::{Finished, edgewright};
 pub use proxy::Proxy;
 pub use setup::Setup;
+pub use tls::{Authority, TlsClient};
 pub use wait::{DEADLINE, wait_for, wait_for_value};

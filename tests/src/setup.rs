@@ -20,6 +20,7 @@ pub struct Setup {
     address: SocketAddr,
     admin: SocketAddr,
     protocols: &'static str,
+    listener: String,
     server: String,
     access_log: String,
     blocks: String,
@@ -44,6 +45,7 @@ impl Setup {
             address: free_address(),
             admin: free_address(),
             protocols: r#"["h1"]"#,
+            listener: String::new(),
             server: String::new(),
             access_log: r#"path = "stdout""#.to_owned(),
             blocks: String::new(),
@@ -55,6 +57,24 @@ impl Setup {
     pub fn server(mut self, line: &str) -> Self {
         self.server.push_str(line);
         self.server.push('\n');
+        self
+    }
+
+    /// Adds a line to the listener.
+    #[must_use]
+    pub fn listener(mut self, line: &str) -> Self {
+        self.listener.push_str(line);
+        self.listener.push('\n');
+        self
+    }
+
+    /// Puts a file beside the configuration.
+    ///
+    /// # Panics
+    /// It can't be written.
+    #[must_use]
+    pub fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.directory.path().join(name), text).expect("a file");
         self
     }
 
@@ -144,6 +164,7 @@ impl Setup {
         let _ = writeln!(text, "[server]\n{threads}{}", self.server);
         let _ =
             writeln!(text, "[[listeners]]\naddress = \"{}\"\nprotocols = {}", self.address, self.protocols);
+        text.push_str(&self.listener);
         let _ = writeln!(text, "[plugins]\ndir = \"plugins\"\ncache = {:?}", cache.display().to_string());
         let _ = writeln!(text, "[access-log]\n{}", self.access_log);
         let _ = writeln!(text, "[admin]\naddress = \"{}\"\n{}", self.admin, self.blocks);

@@ -1,8 +1,11 @@
-//! One TCP connection that speaks HTTP/1.1, from either end: bytes that were read too early wait here.
+//! One connection that speaks HTTP/1.1, from either end, in the clear or within TLS: bytes that were read too
+//! early wait here.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
+
+use rustls::{ClientConnection, StreamOwned};
 
 use crate::message::{Framing, Head};
 use crate::wait::DEADLINE;
@@ -10,33 +13,64 @@ use crate::wait::DEADLINE;
 /// A connection with what was read ahead. Reads and writes give up after [`DEADLINE`].
 #[derive(Debug)]
 pub struct Wire {
-    stream: TcpStream,
+    stream: Transport,
     ahead: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Transport {
+    Clear(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
 impl Wire {
     /// # Errors
     /// The socket refuses its options.
     pub fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(DEADLINE))?;
-        stream.set_read_timeout(Some(DEADLINE))?;
-        Ok(Self { stream, ahead: Vec::new() })
+        prepare(&stream)?;
+        Ok(Self { stream: Transport::Clear(stream), ahead: Vec::new() })
+    }
+
+    /// The client's end of a TLS connection, with the handshake done.
+    ///
+    /// # Errors
+    /// The peer refuses.
+    pub fn secure(stream: TcpStream, session: ClientConnection) -> io::Result<Self> {
+        prepare(&stream)?;
+        let mut stream = StreamOwned::new(session, stream);
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        Ok(Self { stream: Transport::Tls(Box::new(stream)), ahead: Vec::new() })
+    }
+
+    /// The TLS session, if it is one.
+    pub fn session(&self) -> Option<&ClientConnection> {
+        match &self.stream {
+            Transport::Clear(_) => None,
+            Transport::Tls(stream) => Some(&stream.conn),
+        }
     }
 
     /// From now on, a read gives up after this long; `None` for never.
     pub fn patience(&self, time: Option<Duration>) {
-        self.stream.set_read_timeout(time).expect("a time above zero");
+        self.stream().set_read_timeout(time).expect("a time above zero");
     }
 
     pub fn stream(&self) -> &TcpStream {
-        &self.stream
+        match &self.stream {
+            Transport::Clear(stream) => stream,
+            Transport::Tls(stream) => &stream.sock,
+        }
     }
 
     /// # Errors
     /// The peer is gone.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes)
+        match &mut self.stream {
+            Transport::Clear(stream) => stream.write_all(bytes),
+            Transport::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
+        }
     }
 
     /// One more read into the buffer: the number of bytes, 0 at the end.
@@ -45,7 +79,14 @@ impl Wire {
     /// The peer is gone, or nothing came in time.
     pub fn fill(&mut self) -> io::Result<usize> {
         let mut piece = [0; 16 * 1024];
-        let read = self.stream.read(&mut piece)?;
+        let read = match &mut self.stream {
+            Transport::Clear(stream) => stream.read(&mut piece)?,
+            Transport::Tls(stream) => match stream.read(&mut piece) {
+                // An end without TLS's own goodbye.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => 0,
+                read => read?,
+            },
+        };
         self.ahead.extend(piece.iter().take(read));
         Ok(read)
     }
@@ -103,7 +144,11 @@ impl Wire {
         }
     }
 
-    fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+    /// The next bytes, whatever they are.
+    ///
+    /// # Errors
+    /// The connection ends or stalls too early.
+    pub fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
         while self.ahead.len() < length {
             self.more()?;
         }
@@ -134,4 +179,10 @@ impl Wire {
         }
         Ok(())
     }
+}
+
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(DEADLINE))?;
+    stream.set_read_timeout(Some(DEADLINE))
 }

@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::source::{Source, none, rust_files};
 
 /// A module of the host and the modules of the host that it may know.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     // L0: pure, and blind to everything.
     ("ids", &[]),
     ("phase", &[]),
@@ -19,6 +19,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
     // L2
     ("observe", L0),
     // L3: blind to each other.
+    ("listener", BELOW_3),
     ("route", BELOW_3),
     ("plugin", BELOW_3),
     ("upstream", BELOW_3),
@@ -35,19 +36,21 @@ const LAYERS: [(&str, &[&str]); 15] = [
 
 const L0: &[&str] = &["ids", "phase", "budget", "target", "cookie"];
 const BELOW_3: &[&str] = &["ids", "phase", "budget", "target", "cookie", "config", "observe"];
-const BELOW_4: &[&str] =
-    &["ids", "phase", "budget", "target", "cookie", "config", "observe", "route", "plugin", "upstream"];
+const BELOW_4: &[&str] = &[
+    "ids", "phase", "budget", "target", "cookie", "config", "observe", "listener", "route", "plugin",
+    "upstream",
+];
 const BELOW_5: &[&str] = &[
-    "ids", "phase", "budget", "target", "cookie", "config", "observe", "route", "plugin", "upstream",
-    "snapshot",
+    "ids", "phase", "budget", "target", "cookie", "config", "observe", "listener", "route", "plugin",
+    "upstream", "snapshot",
 ];
 const BELOW_7: &[&str] = &[
-    "ids", "phase", "budget", "target", "cookie", "config", "observe", "route", "plugin", "upstream",
-    "snapshot", "proxy", "control",
+    "ids", "phase", "budget", "target", "cookie", "config", "observe", "listener", "route", "plugin",
+    "upstream", "snapshot", "proxy", "control",
 ];
 const TOP: &[&str] = &[
-    "ids", "phase", "budget", "target", "cookie", "config", "observe", "route", "plugin", "upstream",
-    "snapshot", "proxy", "control", "server",
+    "ids", "phase", "budget", "target", "cookie", "config", "observe", "listener", "route", "plugin",
+    "upstream", "snapshot", "proxy", "control", "server",
 ];
 
 /// A crate, and the modules that must not know it.
@@ -55,15 +58,15 @@ const CRATES: [(&str, &[&str]); 4] = [
     (
         "wasmtime",
         &[
-            "ids", "phase", "budget", "target", "cookie", "config", "observe", "route", "upstream",
-            "snapshot", "proxy", "control", "server", "cli", "main", "lib",
+            "ids", "phase", "budget", "target", "cookie", "config", "observe", "listener", "route",
+            "upstream", "snapshot", "proxy", "control", "server", "cli", "main", "lib",
         ],
     ),
     (
         "wasmtime_wasi",
         &[
-            "ids", "phase", "budget", "target", "cookie", "config", "observe", "route", "upstream",
-            "snapshot", "proxy", "control", "server", "cli", "main", "lib",
+            "ids", "phase", "budget", "target", "cookie", "config", "observe", "listener", "route",
+            "upstream", "snapshot", "proxy", "control", "server", "cli", "main", "lib",
         ],
     ),
     (

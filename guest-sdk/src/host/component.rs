@@ -3,7 +3,7 @@
 
 use crate::bindings::imports::edgewright::plugin::response as wit_response;
 use crate::bindings::imports::edgewright::plugin::{log as wit_log, request as wit_request, types};
-use crate::{AttributeError, Bytes, Header, HeaderError, StatusError, TargetError, UpstreamError};
+use crate::{AttributeError, Bytes, Header, HeaderError, StatusError, TargetError, TlsInfo, UpstreamError};
 
 pub(crate) mod log {
     use super::wit_log;
@@ -74,6 +74,16 @@ pub(crate) mod request {
 
     pub(crate) fn set_query(query: Option<&str>) -> Result<(), TargetError> {
         Ok(wit_request::set_query(query)?)
+    }
+
+    pub(crate) fn tls() -> Option<TlsInfo> {
+        let tls = wit_request::tls()?;
+        Some(TlsInfo {
+            version: tls.version,
+            server_name: tls.server_name,
+            client_certificate: tls.client_certificate,
+            client_subject: tls.client_subject,
+        })
     }
 
     pub(crate) fn raw_target() -> Bytes {

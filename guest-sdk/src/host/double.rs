@@ -2,7 +2,7 @@
 //! `testing` has lent to this thread. Must not know how a test is written.
 
 use crate::testing::state::{Phase, State, change, current};
-use crate::{AttributeError, Bytes, Header, HeaderError, StatusError, TargetError, UpstreamError};
+use crate::{AttributeError, Bytes, Header, HeaderError, StatusError, TargetError, TlsInfo, UpstreamError};
 
 pub(crate) mod log {
     use super::change;
@@ -54,6 +54,10 @@ pub(crate) mod request {
 
     pub(crate) fn scheme() -> String {
         current(|state| state.scheme.clone())
+    }
+
+    pub(crate) fn tls() -> Option<TlsInfo> {
+        current(|state| state.tls.clone())
     }
 
     pub(crate) fn authority() -> String {

@@ -3,7 +3,9 @@
 
 use super::state::{Answer, Phase, State};
 use crate::log::Level;
-use crate::{Attempt, Bytes, Entry, ErrorVerdict, Failure, Plugin, Request, Response, ResponseHead, Verdict};
+use crate::{
+    Attempt, Bytes, Entry, ErrorVerdict, Failure, Plugin, Request, Response, ResponseHead, TlsInfo, Verdict,
+};
 
 /// A request, and what plugins have made of it.
 #[derive(Debug)]
@@ -75,6 +77,13 @@ impl Exchange {
     pub fn scheme(mut self, scheme: &str) -> Self {
         self.state.scheme = scheme.to_owned();
         self
+    }
+
+    /// The client's TLS. Sets the scheme, too.
+    #[must_use]
+    pub fn tls(mut self, tls: TlsInfo) -> Self {
+        self.state.tls = Some(tls);
+        self.scheme("https")
     }
 
     /// The host the client asked for.

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use super::head::Head;
 use super::rules;
 use crate::log::Level;
-use crate::{AttributeError, Bytes, Response};
+use crate::{AttributeError, Bytes, Response, TlsInfo};
 
 const MAX_ATTRIBUTES: usize = 64;
 const MAX_BODY: usize = 1024 * 1024;
@@ -26,6 +26,7 @@ pub(crate) struct State {
     pub(crate) phase: Option<Phase>,
     pub(crate) method: String,
     pub(crate) scheme: String,
+    pub(crate) tls: Option<TlsInfo>,
     pub(crate) authority: String,
     pub(crate) path: String,
     pub(crate) query: Option<String>,

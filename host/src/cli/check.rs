@@ -80,6 +80,7 @@ pub(super) fn diagnostic(failure: &Failure) -> Diagnostic {
     let (code, place, help) = match failure {
         Failure::Load { place, source, .. } => (codes::PLUGIN_LOAD, place, source.reason.help()),
         Failure::Configure { place, .. } => (codes::PLUGIN_CONFIGURE, place, None),
+        Failure::Listener(_) => (codes::BAD_CERTIFICATE, &None, None),
     };
     let diagnostic = Diagnostic::error(code, failure.to_string()).at(place.clone());
     match help {

@@ -2,8 +2,10 @@
 //! on with a default, so that one run finds every mistake; a model with mistakes never leaves `config`.
 
 mod access_log;
+mod client_limits;
 mod condition;
 mod host;
+mod identity;
 mod listeners;
 mod matcher;
 mod names;

@@ -63,6 +63,17 @@ codes! {
     ADDRESS_TAKEN = 305, "address is taken",
         "Two ends can't listen on one address and port.";
 
+    BAD_CERTIFICATE = 306, "certificate can't be used",
+        "Certificates are in PEM files, the server's own first, then those that signed it.";
+    BAD_KEY = 307, "private key can't be used",
+        "A private key is in a PEM file, without a passphrase.";
+    KEY_MISMATCH = 308, "key of another certificate",
+        "A certificate and its key belong together: clients would refuse any other pair.";
+    CERTIFICATE_DATE = 309, "certificate near or past its end",
+        "Clients refuse a certificate that has ended or has not begun.";
+    TLS_NAME_TWICE = 310, "two certificates for one name",
+        "A listener takes the first certificate that stands for the name a client asks for.";
+
     BAD_PEER = 401, "not a peer",
         "Peers are HOST:PORT, with a host name or an IP address and a port from 1 to 65535.";
     NO_PEERS = 402, "upstream without peers",

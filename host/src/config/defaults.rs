@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::model::{
-    AccessLog, Dns, Limits, LogSink, Manifest, OnFailure, Server, ServerTiming, Timeouts, UnderscoreHeaders,
+    AccessLog, ClientLimits, Dns, Limits, LogSink, Manifest, OnFailure, Server, ServerTiming, Timeouts,
+    TlsVersion, UnderscoreHeaders,
 };
 use super::model::{Isolation, Quarantine};
 
@@ -33,6 +34,9 @@ pub(crate) const CALLS: RangeInclusive<usize> = 1..=1_000_000_000;
 /// Failures in a row until quarantine; 0 is never.
 pub(crate) const FAILURES: RangeInclusive<usize> = 0..=1_000_000;
 
+/// TLS 1.0 and 1.1 are not for use (RFC 8996), and not there.
+pub(crate) const TLS_MIN_VERSION: TlsVersion = TlsVersion::Tls12;
+
 /// Directory of the plugins, beside the configuration file.
 pub(crate) const PLUGINS_DIR: &str = "plugins";
 
@@ -42,12 +46,15 @@ pub(crate) fn server() -> Server {
         threads: None,
         // Kubernetes kills 30 s after SIGTERM: done well before.
         grace: Duration::from_secs(10),
+        // Most clients that are in the middle of something ask again within this, and learn that it is over.
+        drain_delay: Duration::from_millis(200),
         trusted_proxies: Vec::new(),
         owned_headers: Vec::new(),
         // As nginx does: `X_User` and `X-User` are one name to a CGI-like application.
         underscore_headers: UnderscoreHeaders::Drop,
         // What a request costs is nobody's business but the operator's.
         server_timing: ServerTiming::Off,
+        limits: ClientLimits::DEFAULT,
     }
 }
 

@@ -55,7 +55,7 @@ fn checked(scope: &mut Scope, mut root: Root<'_>, path: &Path) -> Config {
     let dns = root.table(scope, "dns");
     let dns = check::dns(scope, dns);
     let listeners = root.list(scope, "listeners");
-    let listeners = check::listeners(scope, &mut taken, listeners);
+    let listeners = check::listeners(scope, &mut taken, &server, base, listeners);
     let admin = match root.section(scope, "admin") {
         Taking::Read(span, section) => check::admin(scope, &mut taken, span, section),
         _ => None,

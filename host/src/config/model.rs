@@ -1,6 +1,7 @@
 //! The checked model: what the rest of the proxy may know of the configuration. Every value in it is
 //! valid, every name is resolved to an id, every default is filled in. Knows nothing of TOML.
 
+mod client_limits;
 mod display;
 
 use std::net::{IpAddr, SocketAddr};
@@ -11,10 +12,14 @@ use std::time::Duration;
 
 use http::{HeaderName, Method};
 use ipnet::IpNet;
+use rustls::RootCertStore;
+use rustls::sign::CertifiedKey;
 
 use crate::ids::{PluginId, UpstreamId};
 
 use super::diagnostic::Place;
+
+pub use client_limits::ClientLimits;
 
 /// A whole configuration. `UpstreamId`, `PluginId` and `RouteId` index its tables.
 #[derive(Debug, Clone)]
@@ -41,12 +46,15 @@ pub struct Server {
     pub threads: Option<NonZeroUsize>,
     /// How long requests may go on after SIGTERM.
     pub grace: Duration,
+    /// How long listeners stay open after SIGTERM, while responses say that their connections end.
+    pub drain_delay: Duration,
     /// Peers whose forwarding headers are believed.
     pub trusted_proxies: Vec<IpNet>,
     /// Request headers that only the proxy and its plugins may set: taken out of every request on arrival.
     pub owned_headers: Vec<HeaderName>,
     /// Whether request headers with `_` in their name pass (they fold to `-` in many applications).
     pub underscore_headers: UnderscoreHeaders,
+    pub limits: ClientLimits,
     pub server_timing: ServerTiming,
 }
 
@@ -84,11 +92,64 @@ pub struct Dns {
 }
 
 /// `[[listeners]]`
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Listener {
     pub address: SocketAddr,
-    /// Cleartext HTTP/2 with prior knowledge beside HTTP/1.
+    /// HTTP/2 beside HTTP/1: in the clear with prior knowledge, within TLS by agreement.
     pub h2: bool,
+    pub proxy_protocol: ProxyProtocol,
+    /// Nothing for a listener in the clear.
+    pub tls: Option<Tls>,
+}
+
+/// Whether connections begin with the word of a trusted balancer on who the client is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    Off,
+    /// From trusted peers it may come, from others it is no HTTP.
+    Optional,
+    /// Connections without it, and those of others, are closed.
+    Required,
+}
+
+/// What a listener needs for TLS.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// At least one; the first is for clients that ask for no name, or for one that none stands for.
+    pub identities: Vec<Identity>,
+    pub min_version: TlsVersion,
+}
+
+/// A certificate with its key, which belong together.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    pub certified: Arc<CertifiedKey>,
+    /// Names that a client may ask for. A wildcard stands for one label, as in certificates.
+    pub names: Vec<HostPattern>,
+    /// Whose clients may come; nothing where clients show no certificate.
+    pub client_auth: Option<ClientAuth>,
+}
+
+/// Certificates of clients.
+#[derive(Debug, Clone)]
+pub struct ClientAuth {
+    /// Who may have signed them.
+    pub roots: Arc<RootCertStore>,
+    pub mode: ClientAuthMode,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientAuthMode {
+    /// Clients without a certificate are refused.
+    Required,
+    /// Clients without a certificate come in as well; with a wrong one, they don't.
+    Optional,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsVersion {
+    Tls12,
+    Tls13,
 }
 
 /// `[upstreams.NAME]`

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use super::check::{EndKind, default_cache, peer_is_self, plugin_name, taken, threads};
 use super::diagnostic::{Diagnostic, Severity};
 use super::manifest::Beside;
-use super::model::{Admin, Config, Listener, Match, Plugin, PluginUse, Route, Server, Upstream};
+use super::model::{
+    Admin, Config, Listener, Match, Plugin, PluginUse, ProxyProtocol, Route, Server, Upstream,
+};
 use super::raw::Scalar;
 use super::{Checked, address, codes, defaults, file_kind, manifest, overlap};
 use crate::ids::{PluginId, UpstreamId};
@@ -62,7 +64,7 @@ pub fn for_proxy(flags: &ProxyFlags) -> Result<Checked, Vec<Diagnostic>> {
     let config = Config {
         server,
         dns: defaults::dns(),
-        listeners: vec![Listener { address: from, h2: false }],
+        listeners: vec![Listener { address: from, h2: false, proxy_protocol: ProxyProtocol::Off, tls: None }],
         upstreams: vec![Upstream {
             name: "default".into(),
             peers: vec![peer],

@@ -11,10 +11,10 @@ mod upstream;
 mod value;
 
 pub(crate) use access_log::{AccessLog, Admin};
-pub(crate) use listener::Listener;
+pub(crate) use listener::{Identity, Listener};
 pub(crate) use manifest::{Limits, Manifest, Quarantine};
 pub(crate) use plugins::Plugins;
 pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};
-pub(crate) use server::{Dns, Server};
+pub(crate) use server::{ClientLimits, ClientTimeouts, Dns, Server};
 pub(crate) use upstream::{Peer, PeerTable, Timeouts, Upstream};
 pub(crate) use value::{OneOrMany, Scalar};

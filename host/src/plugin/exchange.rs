@@ -115,11 +115,31 @@ pub struct Facts {
     pub authority: Arc<str>,
     /// `http` or `https`.
     pub scheme: &'static str,
+    /// Nothing for a connection in the clear.
+    pub tls: Option<Arc<TlsFacts>>,
     /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
     pub protocol: &'static str,
     pub client: IpAddr,
     pub route: Arc<str>,
     pub request_id: Arc<str>,
+}
+
+/// What is known of a connection's TLS: WIT `request.tls-info`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFacts {
+    /// `TLSv1.2` or `TLSv1.3`.
+    pub version: &'static str,
+    /// What the client asked for, in lower case.
+    pub server_name: Option<Box<str>>,
+    pub client: Option<ClientCertificate>,
+}
+
+/// A client's certificate that was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// X.509.
+    pub der: Vec<u8>,
+    pub subject: String,
 }
 
 /// Attributes of a request: few, so a list. [`Attributes::set`] holds the limits of the WIT item

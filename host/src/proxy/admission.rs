@@ -15,6 +15,7 @@ use crate::plugin::exchange::Facts;
 use crate::snapshot::Policy;
 use crate::target;
 
+use super::downstream::Connection;
 use super::failure::{Failed, Kind};
 use super::local_response::{REQUEST_ID, REQUEST_ID_NAME};
 use super::memo::Memo;
@@ -26,21 +27,43 @@ thread_local! {
     static HOSTS: Memo<Box<[u8]>, Told> = Memo::new();
 }
 
-/// Cleartext listeners only, so far.
-const SCHEME: &str = "http";
+/// Where a request comes from.
+pub(crate) struct Origin<'a> {
+    /// Who is at the other end of its connection.
+    pub(crate) peer: SocketAddr,
+    /// Nothing for one that is only played through.
+    pub(crate) connection: Option<&'a Connection>,
+}
 
-/// Lines of a request's head, and bytes of all names and values: what plugins may write, too, has to fit into
-/// the limits of the contract (128 lines, 64 KiB).
-const MAX_LINES: usize = 100;
-const MAX_BYTES: usize = 48 * 1024;
+impl Origin<'_> {
+    fn scheme(&self) -> &'static str {
+        self.connection.map_or("http", Connection::scheme)
+    }
+
+    /// On a listener that asks some clients for certificates, the host of a request must be on the virtual host
+    /// of its connection: else a client would handshake for one that asks for nothing and send its requests to
+    /// one that does (RFC 9110, section 7.4).
+    fn check_host(&self, host: Option<&str>) -> Result<(), Failed> {
+        let tls =
+            self.connection.and_then(|connection| Some((connection, connection.listener.tls.as_ref()?)));
+        match tls {
+            Some((connection, tls)) if tls.asks_clients && tls.index(host) != connection.host => {
+                Err(Failed::new(Kind::Misdirected))
+            }
+            _ => Ok(()),
+        }
+    }
+}
 
 /// What is known of a request before anything in it is believed.
-pub(crate) fn facts(head: &RequestHeader, peer: SocketAddr, policy: &Policy) -> Facts {
+pub(crate) fn facts(head: &RequestHeader, from: &Origin<'_>, policy: &Policy) -> Facts {
+    let peer = from.peer;
     let trust = forwarded::is_trusted(peer.ip(), &policy.trusted_proxies);
     Facts {
         raw_target: Bytes::new(),
         authority: Arc::default(),
-        scheme: SCHEME,
+        scheme: from.scheme(),
+        tls: from.connection.and_then(|connection| connection.tls.clone()),
         protocol: protocol(head.version),
         client: forwarded::client(head, peer, &policy.trusted_proxies),
         route: Arc::default(),
@@ -54,29 +77,33 @@ pub(crate) fn facts(head: &RequestHeader, peer: SocketAddr, policy: &Policy) -> 
 /// The request is refused.
 pub(crate) fn admit(
     head: &mut RequestHeader,
-    peer: SocketAddr,
+    from: &Origin<'_>,
     policy: &Policy,
     facts: &mut Facts,
 ) -> Result<usize, Failed> {
-    let trust = forwarded::is_trusted(peer.ip(), &policy.trusted_proxies);
+    let trust = forwarded::is_trusted(from.peer.ip(), &policy.trusted_proxies);
     if matches!(head.method, Method::TRACE | Method::CONNECT) {
         return Err(Failed::new(Kind::MethodNotAllowed));
     }
     let found = Survey::of(&head.headers, &policy.owned_headers);
-    if found.lines > MAX_LINES || found.bytes > MAX_BYTES {
+    if found.lines > policy.limits.header_lines || found.bytes > policy.limits.header_bytes {
         return Err(Failed::new(Kind::HeadersTooLarge));
     }
     if found.framing {
-        check_framing(head)?;
+        check_framing(head, policy.limits.body_bytes)?;
+    }
+    if head.raw_path().len() > policy.limits.target_bytes {
+        return Err(Failed::new(Kind::TargetTooLong));
     }
     let (host_length, target) = read_target(head, facts)?;
+    from.check_host(facts.authority.get(..host_length))?;
     if let Some(target) = target {
         facts.raw_target = Bytes::copy_from_slice(head.raw_path());
         heads::replace_target(head, target);
     }
     hop_by_hop::strip_request(head, found).map_err(bad)?;
     sanitize::request(head, found, &policy.owned_headers, policy.underscore_headers, trust);
-    forwarded::rebuild(head, peer.ip(), SCHEME, trust);
+    forwarded::rebuild(head, from.peer.ip(), from.scheme(), trust);
     if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
         let _ = head.insert_header(REQUEST_ID_NAME, value);
     }
@@ -100,12 +127,17 @@ fn protocol(version: Version) -> &'static str {
 
 /// One canonical length, one plain coding, and no expectation but the one that HTTP has: what two parties
 /// could frame in two ways is refused (RFC 9110, sections 8.6 and 10.1.1; RFC 9112, section 6.1).
-fn check_framing(head: &RequestHeader) -> Result<(), Failed> {
+fn check_framing(head: &RequestHeader, most: u64) -> Result<(), Failed> {
     let mut lengths = head.headers.get_all(header::CONTENT_LENGTH).iter();
     if let Some(length) = lengths.next()
         && (!content_length::is_plain(length.as_bytes()) || lengths.next().is_some())
     {
         return Err(bad("`content-length` is not one plain number"));
+    }
+    let length = head.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    // A number that does not fit is above any limit.
+    if length.is_some_and(|length| length.parse().map_or(true, |length: u64| length > most)) {
+        return Err(Failed::new(Kind::BodyTooLarge));
     }
     let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
     if let Some(coding) = codings.next()

@@ -4,97 +4,116 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use pingora::apps::{HttpServerApp, HttpServerOptions, ReusedHttpStream, ServerApp};
-use pingora::protocols::Stream;
-use pingora::protocols::http::ServerSession;
+use pingora::apps::{HttpServerApp, ServerApp};
 use pingora::protocols::l4::socket;
+use pingora::protocols::l4::stream::Stream as TcpStream;
+use pingora::protocols::{ALPN, Ssl, Stream};
 use pingora::proxy::HttpProxy;
 use pingora::server::ShutdownWatch;
 
+use crate::config::model::ProxyProtocol;
+use crate::listener::Listener;
 use crate::observe::access_log::{AccessLog, Escaped, Record};
+use crate::snapshot::Generation;
 
 use super::EdgeProxy;
+use super::downstream::{Connection, Downstream, Transport};
 use super::failure::Kind;
-use super::preface;
+use super::http1::Http1;
+use super::http2::Http2;
+use super::{forwarded, handshake, preface, proxy_protocol};
 
 tokio::task_local! {
     /// The client of the connection whose task is running.
-    static CLIENT: Option<SocketAddr>;
+    static CLIENT: SocketAddr;
 }
 
 /// Takes the connections of all public listeners.
 pub struct Edge {
-    http1: Arc<HttpProxy<EdgeProxy>>,
-    http2: Arc<Http2>,
-    /// Listeners that take HTTP/2 with prior knowledge beside HTTP/1.
-    http2_listeners: Vec<SocketAddr>,
+    http1: Http1,
 }
 
 impl Edge {
-    pub fn new(proxy: HttpProxy<EdgeProxy>, http2_listeners: Vec<SocketAddr>) -> Self {
-        let http1 = Arc::new(proxy);
-        let mut options = HttpServerOptions::default();
-        options.h2c = true;
-        let http2 = Arc::new(Http2 { proxy: Arc::clone(&http1), options });
-        Self { http1, http2, http2_listeners }
-    }
-
-    fn speaks_http2(&self, stream: &Stream) -> bool {
-        if self.http2_listeners.is_empty() {
-            return false;
-        }
-        let digest = stream.get_socket_digest();
-        let Some(socket::SocketAddr::Inet(local)) = digest.as_ref().and_then(|digest| digest.local_addr())
-        else {
-            return false;
-        };
-        self.http2_listeners.iter().any(|listener| {
-            listener.port() == local.port() && (listener.ip().is_unspecified() || listener.ip() == local.ip())
-        })
+    pub fn new(
+        proxy: HttpProxy<EdgeProxy>,
+        generation: Arc<ArcSwap<Generation>>,
+        access_log: Option<AccessLog>,
+    ) -> Self {
+        Self { http1: Http1 { proxy: Arc::new(proxy), generation, access_log } }
     }
 }
 
 #[async_trait]
 impl ServerApp for Edge {
     async fn process_new(self: &Arc<Self>, stream: Stream, shutdown: &ShutdownWatch) -> Option<Stream> {
-        let digest = stream.get_socket_digest();
-        let client = match digest.as_ref().and_then(|digest| digest.peer_addr()) {
-            Some(socket::SocketAddr::Inet(address)) => Some(*address),
-            _ => None,
-        };
-        let (stream, http2) =
-            if self.speaks_http2(&stream) { preface::read(stream).await? } else { (stream, false) };
-        if http2 {
-            CLIENT.scope(client, self.http2.process_new(stream, shutdown)).await
-        } else {
-            CLIENT.scope(client, self.http1.process_new(stream, shutdown)).await
-        }
+        let (listener, peer) = arrival(&self.http1.generation.load(), &stream)?;
+        CLIENT.scope(peer, self.serve(stream, listener, peer, shutdown)).await;
+        None
     }
 
     async fn cleanup(&self) {
-        self.http1.http_cleanup().await;
+        self.http1.proxy.http_cleanup().await;
     }
 }
 
-/// The same proxy with cleartext HTTP/2 turned on: Pingora asks the application, not the listener.
-struct Http2 {
-    proxy: Arc<HttpProxy<EdgeProxy>>,
-    options: HttpServerOptions,
-}
-
-#[async_trait]
-impl HttpServerApp for Http2 {
-    async fn process_new_http(
-        self: &Arc<Self>,
-        session: ServerSession,
+impl Edge {
+    /// `None`: the connection came to its end before a request.
+    async fn serve(
+        &self,
+        stream: Stream,
+        listener: Arc<Listener>,
+        peer: SocketAddr,
         shutdown: &ShutdownWatch,
-    ) -> Option<ReusedHttpStream> {
-        self.proxy.process_new_http(session, shutdown).await
+    ) -> Option<()> {
+        let mut stream = stream.into_any().downcast::<TcpStream>().ok()?;
+        let generation = self.http1.generation.load_full();
+        let limits = generation.policy.limits;
+        let mut peer = peer;
+        if listener.proxy_protocol != ProxyProtocol::Off {
+            if forwarded::is_trusted(peer.ip(), &generation.policy.trusted_proxies) {
+                let told =
+                    proxy_protocol::read(listener.proxy_protocol, &mut stream, limits.handshake).await?;
+                peer = told.unwrap_or(peer);
+            } else if listener.proxy_protocol == ProxyProtocol::Required {
+                return None;
+            }
+        }
+        drop(generation);
+        let (transport, tls, host) = match &listener.tls {
+            Some(tls) => {
+                let secured = handshake::accept(tls, *stream, limits.handshake).await?;
+                (Transport::Tls(secured.stream), Some(secured.facts), secured.host)
+            }
+            None => (Transport::Clear(stream), None, 0),
+        };
+        let by_preface = listener.h2 && tls.is_none();
+        let connection = Arc::new(Connection::new(listener, peer, tls, host));
+        let mut stream = Box::new(Downstream::new(transport, connection, &limits)?);
+        let http2 = match stream.selected_alpn_proto() {
+            Some(protocol) => matches!(protocol, ALPN::H2),
+            None => by_preface && preface::comes(&mut stream, &limits).await?,
+        };
+        if http2 {
+            stream.open();
+            let proxy = Arc::clone(&self.http1.proxy);
+            Arc::new(Http2::new(proxy, limits)).process_new(stream, shutdown).await;
+        } else {
+            self.http1.serve(stream, shutdown).await;
+        }
+        Some(())
     }
+}
 
-    fn server_options(&self) -> Option<&HttpServerOptions> {
-        Some(&self.options)
+/// Which listener a connection came to, and from where.
+fn arrival(generation: &Generation, stream: &Stream) -> Option<(Arc<Listener>, SocketAddr)> {
+    let digest = stream.get_socket_digest()?;
+    match (digest.local_addr()?, digest.peer_addr()?) {
+        (socket::SocketAddr::Inet(local), socket::SocketAddr::Inet(peer)) => {
+            Some((Arc::clone(generation.listeners.at(*local)?), *peer))
+        }
+        _ => None,
     }
 }
 
@@ -109,7 +128,7 @@ fn without_fields(reason: &str) -> &str {
 /// Writes the access log line of a request that Pingora answered with 400 by itself: it knows the reason and
 /// often the bytes, and the connection's task knows the client.
 pub fn log_refused(log: &AccessLog, reason: &str) {
-    let client = CLIENT.try_with(|client| client.map(|address| address.ip())).ok().flatten();
+    let client = CLIENT.try_with(SocketAddr::ip).ok();
     log.write(&Record {
         time: std::time::SystemTime::now(),
         request_id: None,

@@ -48,10 +48,12 @@ pub struct Ctx {
     pub(crate) replacement: Option<(Box<ResponseHeader>, Bytes)>,
     /// Whether a client that waits for `100 Continue` was sent it.
     pub(crate) continued: bool,
+    /// Bytes of the request's body.
+    pub(crate) received: u64,
     /// Interim responses of the upstream.
     pub(crate) interim: usize,
     access_log: Option<AccessLog>,
-    _in_flight: InFlight,
+    in_flight: InFlight,
 }
 
 impl Ctx {
@@ -75,15 +77,21 @@ impl Ctx {
             answer: None,
             replacement: None,
             continued: false,
+            received: 0,
             interim: 0,
             access_log,
-            _in_flight: in_flight,
+            in_flight,
         }
     }
 
     /// The access log, once: whoever takes it writes the request's line.
     pub(crate) fn take_access_log(&mut self) -> Option<AccessLog> {
         self.access_log.take()
+    }
+
+    /// Whether the process is about to end: no connection is kept for a next request.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.in_flight.is_draining()
     }
 
     pub(crate) fn entry(&self) -> Option<&RouteEntry> {

@@ -8,6 +8,8 @@ use tokio::runtime::is_rt_shutdown_err;
 use crate::plugin::exchange;
 use crate::upstream::NoPeer;
 
+use super::downstream::{BadChunk, Stalled};
+
 /// One failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failed {
@@ -24,9 +26,20 @@ pub(crate) enum Kind {
     MethodNotAllowed,
     ExpectationFailed,
     HeadersTooLarge,
+    TargetTooLong,
+    BodyTooLarge,
+    /// The client took too long to send it.
+    RequestTimeout,
+    /// A transfer coding that is not known.
+    NotImplemented,
+    VersionNotSupported,
+    /// It belongs on a connection to another virtual host.
+    Misdirected,
     NoRoute,
     /// It went away: there is nobody to answer.
     ClientGone,
+    /// Nothing passed through its tunnel for too long.
+    TunnelIdle,
     /// The proxy ended before the request did.
     Cut,
     // The upstream's.
@@ -51,8 +64,14 @@ impl Kind {
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::ExpectationFailed => StatusCode::EXPECTATION_FAILED,
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Kind::TargetTooLong => StatusCode::URI_TOO_LONG,
+            Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Kind::NotImplemented => StatusCode::NOT_IMPLEMENTED,
+            Kind::VersionNotSupported => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+            Kind::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Kind::NoRoute => StatusCode::NOT_FOUND,
-            Kind::ClientGone | Kind::Cut => return None,
+            Kind::ClientGone | Kind::TunnelIdle | Kind::Cut => return None,
             Kind::NoPeer | Kind::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
             Kind::ConnectFailed | Kind::UpstreamBroken => StatusCode::BAD_GATEWAY,
             Kind::ConnectTimeout | Kind::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -68,8 +87,15 @@ impl Kind {
             Kind::MethodNotAllowed => "method-not-allowed",
             Kind::ExpectationFailed => "expectation-failed",
             Kind::HeadersTooLarge => "headers-too-large",
+            Kind::TargetTooLong => "target-too-long",
+            Kind::BodyTooLarge => "body-too-large",
+            Kind::RequestTimeout => "request-timeout",
+            Kind::NotImplemented => "not-implemented",
+            Kind::VersionNotSupported => "version-not-supported",
+            Kind::Misdirected => "misdirected",
             Kind::NoRoute => "no-route",
             Kind::ClientGone => "client-gone",
+            Kind::TunnelIdle => "tunnel-idle",
             Kind::Cut => "cut",
             Kind::NoPeer => "no-peer",
             Kind::ConnectFailed => "connect-failed",
@@ -85,7 +111,7 @@ impl Kind {
     /// Whether the client's connection must end with the response: what else it sent can't be trusted, or
     /// part of a body may still be on the way.
     pub(crate) fn closes(self) -> bool {
-        !matches!(self, Kind::NoRoute | Kind::Plugin(_))
+        !matches!(self, Kind::Misdirected | Kind::NoRoute | Kind::Plugin(_))
     }
 }
 
@@ -100,15 +126,18 @@ impl Failed {
 
     /// What Pingora's error means.
     pub(crate) fn of(error: &Error) -> Self {
+        if let Some(kind) = in_stream(error) {
+            return Self::because(kind, error);
+        }
         let kind = match (error.esource(), error.etype()) {
             // Whoever seems to have gone: it is the worker that goes.
             _ if error.root_cause().downcast_ref().is_some_and(is_rt_shutdown_err) => Kind::Cut,
             (_, ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout) => Kind::ConnectTimeout,
+            (ErrorSource::Downstream, ErrorType::ReadTimedout) => Kind::RequestTimeout,
             (
                 ErrorSource::Downstream,
                 ErrorType::ReadError
                 | ErrorType::WriteError
-                | ErrorType::ReadTimedout
                 | ErrorType::WriteTimedout
                 | ErrorType::ConnectionClosed
                 | ErrorType::H2Error,
@@ -140,6 +169,19 @@ impl Failed {
     }
 }
 
+/// What the client's stream itself found.
+fn in_stream(error: &Error) -> Option<Kind> {
+    let cause = error.root_cause().downcast_ref::<std::io::Error>()?.get_ref()?;
+    if cause.is::<BadChunk>() {
+        return Some(Kind::BadRequest);
+    }
+    Some(match cause.downcast_ref::<Stalled>()? {
+        Stalled::Client => Kind::ClientGone,
+        Stalled::Tunnel => Kind::TunnelIdle,
+        Stalled::Switch => Kind::UpstreamTimeout,
+    })
+}
+
 /// A Pingora error that only carries a request to `fail_to_proxy`, where the failure is read from the
 /// request's context.
 pub(crate) fn raise(failed: &Failed) -> Box<Error> {
@@ -165,7 +207,8 @@ mod tests {
         check(ErrorType::SocketError, Upstream, Some(503));
         check(ErrorType::ConnectionClosed, Upstream, Some(502));
         check(ErrorType::InvalidHTTPHeader, Upstream, Some(502));
-        check(ErrorType::ReadTimedout, Downstream, None);
+        check(ErrorType::ReadTimedout, Downstream, Some(408));
+        check(ErrorType::WriteTimedout, Downstream, None);
         check(ErrorType::InvalidHTTPHeader, Downstream, Some(400));
         check(ErrorType::InternalError, Internal, Some(500));
         check(ErrorType::InternalError, Unset, Some(500));

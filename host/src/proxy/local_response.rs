@@ -88,6 +88,9 @@ pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginR
             }
         }
     }
+    if ctx.is_draining() {
+        session.set_keepalive(None);
+    }
     server_timing::tell(session, ctx, &mut head);
     write(session, Box::new(head), body).await
 }

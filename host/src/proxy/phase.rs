@@ -1,5 +1,6 @@
 //! The phases in the order in which a request meets them. Each file is one hook of Pingora.
 
+pub(crate) mod body_limit;
 pub(crate) mod early_request;
 pub(crate) mod fail;
 pub(crate) mod log;
@@ -7,5 +8,6 @@ pub(crate) mod request;
 pub(crate) mod request_body;
 pub(crate) mod response;
 pub(crate) mod select_peer;
+pub(crate) mod upgrade;
 pub(crate) mod upstream_request;
 pub(crate) mod upstream_response;

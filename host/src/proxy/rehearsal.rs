@@ -52,10 +52,11 @@ impl Rehearsal {
             return Err(Refused::bad("several `host` lines"));
         }
         head.set_version(if hosts == 0 { Version::HTTP_10 } else { Version::HTTP_11 });
-        let peer = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-        let mut facts = admission::facts(&head, peer, policy);
+        let from =
+            admission::Origin { peer: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), connection: None };
+        let mut facts = admission::facts(&head, &from, policy);
         let host_length =
-            admission::admit(&mut head, peer, policy, &mut facts).map_err(|failed| Refused {
+            admission::admit(&mut head, &from, policy, &mut facts).map_err(|failed| Refused {
                 status: failed.kind.status().map_or(400, |status| status.as_u16()),
                 cause: failed.cause,
             })?;

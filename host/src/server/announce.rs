@@ -25,7 +25,8 @@ fn render(config: &Config, generation: &Generation, workers: &Workers) -> String
     };
     for listener in &config.listeners {
         let protocols = if listener.h2 { "HTTP/1.1, HTTP/2" } else { "HTTP/1.1" };
-        line("listener", format!("http://{} ({protocols})", listener.address));
+        let scheme = if listener.tls.is_some() { "https" } else { "http" };
+        line("listener", format!("{scheme}://{} ({protocols})", listener.address));
     }
     for (model, route) in config.routes.iter().zip(&generation.routes) {
         let plugins: Vec<&str> = route.chain.plugins().map(|plugin| plugin.name()).collect();

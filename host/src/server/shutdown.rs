@@ -26,6 +26,10 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Waits for the first signal. (Pingora's own watch also knows SIGQUIT, which would hand the listeners to a
 /// new process.)
 pub(super) struct Signals {
+    pub(super) requests: Requests,
+    pub(super) health: Health,
+    /// Between the signal and the end of the listeners.
+    pub(super) delay: Duration,
     /// Set once a signal is waited for: before that, one would kill the process where it stands.
     pub(super) heard: Arc<AtomicBool>,
 }
@@ -45,6 +49,14 @@ impl ShutdownSignalWatch for Signals {
         match name {
             Some(name) => tracing::info!(signal = name, "shutting down"),
             None => std::future::pending().await,
+        }
+        // Balancers and clients learn of it while everything is still served: a client that is told `close`
+        // loses nothing, one whose idle connection ends as it sends does.
+        self.health.drains();
+        self.requests.drain();
+        tokio::select! {
+            () = tokio::time::sleep(self.delay) => {}
+            _ = next_signal() => {}
         }
         ShutdownSignal::GracefulTerminate
     }

@@ -9,6 +9,7 @@ use prometheus_client::registry::Registry;
 use crate::config::diagnostic::Place;
 use crate::config::model::{Config, Plugin as PluginModel, PluginUse};
 use crate::ids::UpstreamId;
+use crate::listener::{CannotServe, Listeners};
 use crate::plugin::exchange::UpstreamNames;
 use crate::plugin::{Chain, ConfigId, ConfigureError, Engine, LoadError, Plugin, PluginSpec};
 use crate::route::RouteTable;
@@ -36,6 +37,9 @@ pub enum Failure {
         #[source]
         source: ConfigureError,
     },
+    /// A listener's TLS can't be put together.
+    #[error(transparent)]
+    Listener(#[from] CannotServe),
 }
 
 /// Builds generations with one engine and one set of metrics.
@@ -99,6 +103,10 @@ impl Builder {
                 metrics: self.families.of(&route.name),
             });
         }
+        let listeners = Listeners::build(&config.listeners).unwrap_or_else(|failure| {
+            failures.push(failure.into());
+            Listeners::default()
+        });
         if !failures.is_empty() {
             return Err(failures);
         }
@@ -111,6 +119,7 @@ impl Builder {
             upstream_names: Arc::new(Names(Arc::clone(&upstreams))),
             upstreams,
             policy: Policy::of(&config.server),
+            listeners,
             log_attributes: config.access_log.as_ref().map(|log| log.attributes.clone()).unwrap_or_default(),
             unrouted: self.families.of(""),
         })

@@ -129,6 +129,7 @@ fn lend(
             raw_target: Bytes::from_static(b"/path?query"),
             authority: "a.test".into(),
             scheme: "http",
+            tls: None,
             protocol: "HTTP/1.1",
             client: IpAddr::V4(Ipv4Addr::LOCALHOST),
             route: "route".into(),

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::names;
+use super::{client_limits, names};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Dns, Server, ServerTiming, UnderscoreHeaders};
 use crate::config::raw::{self, Scalar};
@@ -18,12 +18,15 @@ pub(crate) fn server(scope: &mut Scope, raw: raw::Server) -> Server {
     Server {
         threads: scope.value(raw.threads, default.threads, threads),
         grace: scope.value(raw.grace, default.grace, |value| scalar::duration(value, defaults::GRACE)),
+        drain_delay: scope
+            .value(raw.drain_delay, default.drain_delay, |value| scalar::duration(value, defaults::GRACE)),
         trusted_proxies: scope
             .entries(raw.trusted_proxies.unwrap_or_default(), |text| address::network(text)),
         owned_headers,
         underscore_headers: scope.value(raw.underscore_headers, default.underscore_headers, |text| {
             scalar::word(text, &[("drop", UnderscoreHeaders::Drop), ("keep", UnderscoreHeaders::Keep)])
         }),
+        limits: client_limits::client_limits(scope, raw.limits, raw.timeouts),
         server_timing: scope.value(raw.server_timing, default.server_timing, |text| server_timing(text)),
     }
 }

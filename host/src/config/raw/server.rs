@@ -10,10 +10,37 @@ use super::Scalar;
 pub(crate) struct Server {
     pub(crate) threads: Option<Spanned<Scalar>>,
     pub(crate) grace: Option<Spanned<Scalar>>,
+    pub(crate) drain_delay: Option<Spanned<Scalar>>,
     pub(crate) trusted_proxies: Option<Vec<Spanned<String>>>,
     pub(crate) owned_headers: Option<Vec<Spanned<String>>>,
     pub(crate) underscore_headers: Option<Spanned<String>>,
     pub(crate) server_timing: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(crate) limits: ClientLimits,
+    #[serde(default)]
+    pub(crate) timeouts: ClientTimeouts,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct ClientLimits {
+    pub(crate) header_bytes: Option<Spanned<Scalar>>,
+    pub(crate) header_lines: Option<Spanned<i64>>,
+    pub(crate) target_bytes: Option<Spanned<Scalar>>,
+    pub(crate) body: Option<Spanned<Scalar>>,
+    pub(crate) requests: Option<Spanned<i64>>,
+    pub(crate) streams: Option<Spanned<i64>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct ClientTimeouts {
+    pub(crate) handshake: Option<Spanned<Scalar>>,
+    pub(crate) header: Option<Spanned<Scalar>>,
+    pub(crate) body: Option<Spanned<Scalar>>,
+    pub(crate) write: Option<Spanned<Scalar>>,
+    pub(crate) idle: Option<Spanned<Scalar>>,
+    pub(crate) tunnel: Option<Spanned<Scalar>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

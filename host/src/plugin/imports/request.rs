@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::uri::PathAndQuery;
 
 use crate::phase::Phase;
-use crate::plugin::bindings::request::{self, UpstreamError};
+use crate::plugin::bindings::request::{self, TlsInfo, UpstreamError};
 use crate::plugin::bindings::types::{AttributeError, Header, HeaderError, TargetError};
 use crate::plugin::exchange::{Exchange, Facts, Heads};
 use crate::plugin::store::State;
@@ -57,6 +57,16 @@ impl request::Host for State {
     fn scheme(&mut self) -> wasmtime::Result<String> {
         self.charge()?;
         Ok(facts(self).map(|facts| facts.scheme.to_owned()).unwrap_or_default())
+    }
+
+    fn tls(&mut self) -> wasmtime::Result<Option<TlsInfo>> {
+        self.charge()?;
+        Ok(facts(self).and_then(|facts| facts.tls.as_deref()).map(|tls| TlsInfo {
+            version: tls.version.to_owned(),
+            server_name: tls.server_name.as_deref().map(str::to_owned),
+            client_certificate: tls.client.as_ref().map(|client| client.der.clone()),
+            client_subject: tls.client.as_ref().map(|client| client.subject.clone()),
+        }))
     }
 
     fn authority(&mut self) -> wasmtime::Result<String> {

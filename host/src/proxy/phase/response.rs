@@ -20,7 +20,7 @@ const REPLACED: ErrorType = ErrorType::Custom("response replaced by a plugin");
 /// # Errors
 /// The upstream's response is not to go on: another one takes its place, through `fail_to_proxy`.
 pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
-    if session.is_process_shutting_down() {
+    if ctx.is_draining() || session.is_process_shutting_down() {
         session.set_keepalive(None);
     }
     // 100 to 103 are no responses; 101 is one.
