@@ -245,7 +245,7 @@ impl Ctx {
     fn exchange_mut(&mut self) -> Option<&mut Exchange> {
         if self.lent.is_none() {
             let exchange = Exchange {
-                heads: Box::new(SessionHeads::empty()?),
+                heads: SessionHeads::empty()?,
                 facts: self.facts.clone()?,
                 phase: Phase::Request,
                 attributes: Attributes::default(),
@@ -272,6 +272,12 @@ impl Drop for Ctx {
     fn drop(&mut self) {
         if let Some(log) = self.take_access_log() {
             super::phase::log::cut(&log, self);
+        }
+        if let Some(exchange) = self.lent.take().and_then(Lent::into_exchange) {
+            let heads: Box<dyn std::any::Any> = exchange.heads;
+            if let Ok(heads) = heads.downcast::<SessionHeads>() {
+                heads.retire();
+            }
         }
     }
 }
