@@ -67,3 +67,37 @@ pub enum StatusError {
     #[error("there is no response that could be changed")]
     WrongPhase,
 }
+
+/// Why nothing was written: WIT `kv.kv-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum KvError {
+    /// The key is empty or over 256 bytes.
+    #[error("the key is empty or over 256 bytes")]
+    InvalidKey,
+    /// The value is over 64 KiB.
+    #[error("the value is over 64 KiB")]
+    TooLarge,
+    /// The time to live is 0, or over 365 days.
+    #[error("the time to live is 0 or over 365 days")]
+    InvalidTtl,
+    /// All entries together have as many bytes as `limits.kv` of the manifest says.
+    #[error("there is no room: `limits.kv` of the manifest is reached")]
+    Full,
+    /// The value is not a decimal number of 64 bits, or the sum would not be.
+    #[error("not a decimal number of 64 bits")]
+    NotANumber,
+}
+
+/// Why nothing was counted: WIT `counter.counter-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum CounterError {
+    /// The key is empty or over 256 bytes.
+    #[error("the key is empty or over 256 bytes")]
+    InvalidKey,
+    /// The span is not 100 ms to 30 days.
+    #[error("the span is not 100 ms to 30 days")]
+    InvalidRule,
+    /// There are as many keys as `limits.counters` of the manifest says.
+    #[error("there is no room for another key: `limits.counters` of the manifest is reached")]
+    Full,
+}

@@ -63,6 +63,8 @@ mod response;
 mod tls;
 mod verdict;
 
+pub mod counter;
+pub mod kv;
 pub mod log;
 pub mod query;
 
@@ -79,7 +81,9 @@ pub use attempt::{Attempt, ErrorVerdict, Failure};
 pub use bytes::Bytes;
 pub use edgewright_sdk_macros::plugin;
 pub use entry::Entry;
-pub use error::{AttributeError, HeaderError, StatusError, TargetError, UpstreamError};
+pub use error::{
+    AttributeError, CounterError, HeaderError, KvError, StatusError, TargetError, UpstreamError,
+};
 pub use header::Header;
 pub use plugin::Plugin;
 pub use request::Request;

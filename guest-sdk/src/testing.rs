@@ -37,11 +37,13 @@
 //! assert_eq!((exchange.status(), exchange.response_header("x-brewed")), (418, Some("no".into())));
 //! ```
 
+pub(crate) mod clock;
 mod exchange;
 mod head;
 pub(crate) mod rules;
 pub(crate) mod state;
 
+pub use clock::advance;
 pub use exchange::{Exchange, Outcome};
 
 use crate::Plugin;

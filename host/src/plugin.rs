@@ -17,6 +17,7 @@ mod probe;
 
 // What a plugin sees.
 mod bindings;
+mod capability;
 mod convert;
 mod head;
 mod imports;
@@ -47,9 +48,10 @@ mod vitals;
 mod error;
 
 pub use artifact::{COMPILE_ARGUMENT, compile_child};
+pub use capability::Capability;
 pub use chain::Chain;
 pub use configuration::ConfigId;
-pub use contract::{Import, Kind, PACKAGE};
+pub use contract::{Access, Import, Kind, PACKAGE};
 pub use engine::{Compiler, Engine, EngineOptions};
 pub use epoch::{TICK, Ticker, Ticking};
 pub use error::{ConfigureError, EngineError, LoadError, LoadReason};

@@ -26,13 +26,16 @@ mod upstreams;
 
 mod answers;
 mod attempts;
+mod capabilities;
 mod contract;
+mod cors;
 mod edits;
 mod faults;
 mod hostile;
 mod isolation;
 mod limits;
 mod load;
+mod rate_limit;
 mod replacements;
 mod shipped;
 

@@ -2,7 +2,7 @@
 
 use edgewright_tests::{Ask, Origin, Proxy, Setup, get, plugin};
 
-fn shipped(name: &str, config: &str, origin: &Origin) -> Setup {
+pub(crate) fn shipped(name: &str, config: &str, origin: &Origin) -> Setup {
     let manifest = edgewright_tests::component::repository().join(format!("plugins/{name}/{name}.toml"));
     let manifest =
         std::fs::read_to_string(&manifest).unwrap_or_else(|e| panic!("`{}`: {e}", manifest.display()));

@@ -1,6 +1,22 @@
 //! The imports, in the SDK's types. Names and values go to the proxy as they are borrowed; what comes back
 //! is the one allocation that the boundary makes. Must not hold logic.
 
+/// A refusal of the contract is the refusal of the same name in the SDK.
+macro_rules! same_errors {
+    ($wit:path => $sdk:ident { $($name:ident),+ }) => {
+        impl From<$wit> for $sdk {
+            fn from(error: $wit) -> Self {
+                use $wit as Wit;
+                match error { $(Wit::$name => Self::$name),+ }
+            }
+        }
+    };
+}
+use same_errors;
+
+pub(crate) mod counter;
+pub(crate) mod kv;
+
 use crate::bindings::imports::edgewright::plugin::response as wit_response;
 use crate::bindings::imports::edgewright::plugin::{log as wit_log, request as wit_request, types};
 use crate::{AttributeError, Bytes, Header, HeaderError, StatusError, TargetError, TlsInfo, UpstreamError};
@@ -117,18 +133,6 @@ pub(crate) mod response {
     pub(crate) fn set_status(status: u16) -> Result<(), StatusError> {
         Ok(wit_response::set_status(status)?)
     }
-}
-
-/// A refusal of the contract is the refusal of the same name in the SDK.
-macro_rules! same_errors {
-    ($wit:path => $sdk:ident { $($name:ident),+ }) => {
-        impl From<$wit> for $sdk {
-            fn from(error: $wit) -> Self {
-                use $wit as Wit;
-                match error { $(Wit::$name => Self::$name),+ }
-            }
-        }
-    };
 }
 
 same_errors!(types::HeaderError => HeaderError { InvalidName, InvalidValue, HostOwned, TooLarge, WrongPhase });

@@ -1,6 +1,9 @@
 //! The double of the proxy on any target but wasm32: the same functions as the imports, on the request that
 //! `testing` has lent to this thread. Must not know how a test is written.
 
+pub(crate) mod counter;
+pub(crate) mod kv;
+
 use crate::testing::state::{Phase, State, change, current};
 use crate::{AttributeError, Bytes, Header, HeaderError, StatusError, TargetError, TlsInfo, UpstreamError};
 

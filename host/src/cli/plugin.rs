@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::plugin::{Inspection, Kind, LoadReason, inspect, is_printable, printable};
+use crate::plugin::{Access, Inspection, Kind, LoadReason, inspect, is_printable, printable};
 
 use super::{BAD_INPUT, mistake, out};
 
@@ -68,6 +68,8 @@ struct Report<'a> {
     phases: Vec<&'static str>,
     takes_configuration: bool,
     imports: Vec<ImportReport<'a>>,
+    /// What the manifest has to grant.
+    needs: Vec<&'static str>,
     size_bytes: usize,
     sha256: &'a str,
     /// Why the proxy would not load it.
@@ -78,7 +80,10 @@ struct Report<'a> {
 #[derive(Debug, Serialize)]
 struct ImportReport<'a> {
     name: &'a str,
+    /// Whether a plugin may have it: some only by a grant of the manifest.
     granted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<&'static str>,
 }
 
 impl<'a> Report<'a> {
@@ -98,8 +103,16 @@ impl<'a> Report<'a> {
             imports: inspection
                 .imports
                 .iter()
-                .map(|import| ImportReport { name: &import.name, granted: import.granted })
+                .map(|import| ImportReport {
+                    name: &import.name,
+                    granted: import.access != Access::Never,
+                    needs: match import.access {
+                        Access::Granted(capability) => Some(capability.grant()),
+                        Access::Always | Access::Never => None,
+                    },
+                })
                 .collect(),
+            needs: inspection.needs.iter().map(|capability| capability.grant()).collect(),
             size_bytes: inspection.size,
             sha256: &inspection.sha256,
             refused: inspection.refused.as_ref().map(ToString::to_string),
@@ -121,7 +134,11 @@ impl fmt::Display for Report<'_> {
         }
         line("configuration", if self.takes_configuration { "yes" } else { "none" })?;
         for (index, import) in self.imports.iter().take(IMPORTS).enumerate() {
-            let granted = if import.granted { "" } else { " (not granted)" };
+            let granted = match import.needs {
+                Some(grant) => format!(" (with the grant `{grant}`)"),
+                None if import.granted => String::new(),
+                None => " (not granted)".to_owned(),
+            };
             line(if index == 0 { "imports" } else { "" }, &format!("{}{granted}", printable(import.name)))?;
         }
         if let Some(more @ 1..) = self.imports.len().checked_sub(IMPORTS) {
@@ -132,7 +149,13 @@ impl fmt::Display for Report<'_> {
         match (&self.refused, self.help) {
             (Some(reason), Some(help)) => line("refused", &format!("{reason}; {help}")),
             (Some(reason), None) => line("refused", reason),
-            (None, _) => line("loads", "yes, as far as that shows without compiling it"),
+            (None, _) if self.needs.is_empty() => {
+                line("loads", "yes, as far as that shows without compiling it")
+            }
+            (None, _) => {
+                let needs: Vec<String> = self.needs.iter().map(|grant| format!("`{grant}`")).collect();
+                line("loads", &format!("yes, if its manifest grants {}", needs.join(" and ")))
+            }
         }
     }
 }
@@ -158,13 +181,14 @@ mod tests {
     const NAME: &str = "a:b/c@\u{1b}[2J\u{9b}2J\r\nloads         yes\u{202e}";
 
     fn inspection(name: &str, imports: usize) -> Inspection {
-        let import = crate::plugin::Import { name: name.to_owned(), granted: false };
+        let import = crate::plugin::Import { name: name.to_owned(), access: Access::Never };
         Inspection {
             kind: Kind::Component,
             contract: Some(name.to_owned()),
             phases: Vec::new(),
             takes_configuration: false,
             imports: vec![import; imports],
+            needs: Vec::new(),
             size: 1,
             sha256: String::new(),
             refused: Some(LoadReason::NotGranted { import: name.to_owned() }),

@@ -4,6 +4,7 @@
 mod access_log;
 mod client_limits;
 mod condition;
+mod grants;
 mod host;
 mod identity;
 mod listeners;
@@ -17,6 +18,7 @@ mod upstreams;
 mod value_pattern;
 
 pub(crate) use access_log::{access_log, admin};
+pub(crate) use grants::grants;
 pub(crate) use listeners::{EndKind, Taken, listeners, peer_is_self, taken};
 pub(crate) use names::plugin_name;
 pub(crate) use plugins::{Shelf, cache, default_cache};

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::model::{
-    AccessLog, ClientLimits, Dns, Limits, LogSink, Manifest, OnFailure, Server, ServerTiming, Timeouts,
-    TlsVersion, UnderscoreHeaders,
+    AccessLog, ClientLimits, Dns, Grants, Limits, LogSink, Manifest, OnFailure, Server, ServerTiming,
+    Timeouts, TlsVersion, UnderscoreHeaders,
 };
 use super::model::{Isolation, Quarantine};
 
@@ -36,6 +36,15 @@ pub(crate) const FAILURES: RangeInclusive<usize> = 0..=1_000_000;
 
 /// TLS 1.0 and 1.1 are not for use (RFC 8996), and not there.
 pub(crate) const TLS_MIN_VERSION: TlsVersion = TlsVersion::Tls12;
+
+/// What a plugin may keep in `kv`: from a few entries to what a machine has to spare.
+pub(crate) const KV: RangeInclusive<u64> = 1024..=1024 * 1024 * 1024;
+/// Room for some thousand entries: flags, tokens, small caches.
+pub(crate) const KV_BYTES: usize = 1024 * 1024;
+/// Keys of `counter`, of about 250 bytes each.
+pub(crate) const COUNTERS: RangeInclusive<usize> = 1..=10_000_000;
+/// As many clients within one span, for about 16 MiB.
+pub(crate) const COUNTER_KEYS: usize = 65_536;
 
 /// Directory of the plugins, beside the configuration file.
 pub(crate) const PLUGINS_DIR: &str = "plugins";
@@ -110,6 +119,7 @@ pub(crate) fn manifest() -> Manifest {
             pause: Duration::from_secs(1),
             longest_pause: Duration::from_secs(60),
         },
+        grants: Grants::default(),
         config: serde_json::Map::new(),
         sha256: None,
     }

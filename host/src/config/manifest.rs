@@ -10,7 +10,7 @@ use toml::de::DeValue;
 use super::diagnostic::{Diagnostic, Place};
 use super::model::{Isolation, Limits, Manifest, OnFailure, Quarantine};
 use super::scope::Scope;
-use super::{codes, defaults, json, raw, recover, scalar, source, syntax};
+use super::{check, codes, defaults, json, raw, recover, scalar, source, syntax};
 
 /// The manifest of a component: all defaults where there is none, and where it is wrong.
 #[derive(Debug)]
@@ -54,8 +54,9 @@ pub(crate) fn beside(component: &Path) -> Beside {
     Beside { manifest, config, found: scope.into_found() }
 }
 
-fn checked(scope: &mut Scope, raw: raw::Manifest) -> Manifest {
+fn checked(scope: &mut Scope, mut raw: raw::Manifest) -> Manifest {
     let default = defaults::manifest();
+    let grants = check::grants(scope, raw.grants, &mut raw.limits);
     Manifest {
         description: raw.description,
         isolation: scope.value(raw.isolation, default.isolation, |text| {
@@ -66,6 +67,7 @@ fn checked(scope: &mut Scope, raw: raw::Manifest) -> Manifest {
         }),
         limits: limits(scope, raw.limits, default.limits),
         quarantine: quarantine(scope, raw.quarantine, default.quarantine),
+        grants,
         config: scope.value(raw.config, default.config, json::object),
         sha256: scope.value(raw.sha256, None, |text| hash(text).map(Some)),
     }

@@ -3,6 +3,7 @@
 
 mod client_limits;
 mod display;
+mod grants;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -16,6 +17,8 @@ use rustls::RootCertStore;
 use rustls::sign::CertifiedKey;
 
 use crate::ids::{PluginId, UpstreamId};
+
+pub use grants::Grants;
 
 use super::diagnostic::Place;
 
@@ -206,6 +209,7 @@ pub struct Manifest {
     pub on_failure: OnFailure,
     pub limits: Limits,
     pub quarantine: Quarantine,
+    pub grants: Grants,
     /// Default configuration; a route's keys win over it.
     pub config: serde_json::Map<String, serde_json::Value>,
     /// Lower-case hex of the file's SHA-256, where the manifest pins it.

@@ -12,7 +12,7 @@ mod value;
 
 pub(crate) use access_log::{AccessLog, Admin};
 pub(crate) use listener::{Identity, Listener};
-pub(crate) use manifest::{Limits, Manifest, Quarantine};
+pub(crate) use manifest::{Grants, Limits, Manifest, Quarantine};
 pub(crate) use plugins::Plugins;
 pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};
 pub(crate) use server::{ClientLimits, ClientTimeouts, Dns, Server};

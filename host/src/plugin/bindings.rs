@@ -16,5 +16,5 @@ wasmtime::component::bindgen!({
     additional_derives: [PartialEq],
 });
 
-pub use edgewright::plugin::{log, request, response, types};
+pub use edgewright::plugin::{counter, kv, log, request, response, types};
 pub use exports::edgewright::plugin::{error_filter, log_filter, upstream_request_filter};

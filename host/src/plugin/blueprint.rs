@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre};
 
+use super::capability::Capabilities;
 use super::contract::Survey;
 use super::engine::Engine;
 use super::error::LoadReason;
@@ -29,6 +30,7 @@ pub(super) struct Blueprint {
     memory: usize,
     peak: Arc<Peak>,
     voice: Arc<Voice>,
+    capabilities: Arc<Capabilities>,
 }
 
 /// Where the functions of the contract are in a component.
@@ -51,6 +53,7 @@ impl Blueprint {
         stack: Stack,
         memory: usize,
         voice: &Arc<Voice>,
+        capabilities: Capabilities,
     ) -> Result<Self, LoadReason> {
         let linker = match stack {
             Stack::Worker => engine.linker_at_once(),
@@ -66,12 +69,14 @@ impl Blueprint {
             memory,
             peak: Arc::default(),
             voice: Arc::clone(voice),
+            capabilities: Arc::new(capabilities),
         })
     }
 
     /// Makes an instance, which runs what the guest does at its start. Waits only on a fiber.
     pub(super) async fn build(&self, seat: Option<Seat>) -> Result<Box<Instance>, Ended> {
-        let mut store = store::open(&self.engine, &self.voice, self.memory, &self.peak, self.stack);
+        let mut store =
+            store::open(&self.engine, &self.voice, &self.capabilities, self.memory, &self.peak, self.stack);
         store::begin(&mut store, TimeLimit::SETUP);
         let made = match self.stack {
             Stack::Worker => {

@@ -3,7 +3,9 @@
 
 use wasmparser::{Parser, Payload};
 
+use super::capability::Capability;
 use super::error::LoadReason;
+use crate::config::model::Grants;
 use crate::phase::Phase;
 
 /// The package that the host speaks.
@@ -18,7 +20,7 @@ const VERSION: &str = "0.1";
 const LIFECYCLE: &str = "lifecycle";
 
 /// What the host gives to every plugin.
-const CAPABILITIES: [&str; 4] = ["types", "request", "response", "log"];
+const ALWAYS: [&str; 4] = ["types", "request", "response", "log"];
 
 /// What of WASI 0.2 is linked. Those that end in `/` or `-` stand for all that begin so.
 const WASI: [&str; 11] = [
@@ -73,13 +75,23 @@ impl Kind {
     }
 }
 
+/// Who gets an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Every plugin.
+    Always,
+    /// Who has the grant.
+    Granted(Capability),
+    Never,
+}
+
 /// One import of a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     /// As in the component: `wasi:io/streams@0.2.6`.
     pub name: String,
-    /// Whether the host gives it.
-    pub granted: bool,
+    /// Who gets it.
+    pub access: Access,
 }
 
 /// What a component has, by name.
@@ -143,7 +155,25 @@ impl Survey {
     ///
     /// # Errors
     /// Another version of the contract, an import that isn't granted, or no phase.
-    pub(super) fn check(&self) -> Result<(), LoadReason> {
+    pub(super) fn check(&self, grants: &Grants) -> Result<(), LoadReason> {
+        self.check_contract()?;
+        let missing: Vec<_> = self.capabilities().filter(|one| !one.is_granted(grants)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(LoadReason::NeedsGrants { missing }) }
+    }
+
+    /// What it imports that has to be granted.
+    pub(super) fn capabilities(&self) -> impl Iterator<Item = Capability> {
+        self.imports.iter().filter_map(|import| match import.access {
+            Access::Granted(capability) => Some(capability),
+            Access::Always | Access::Never => None,
+        })
+    }
+
+    /// Whether the host takes it, once it has the grants that it needs.
+    ///
+    /// # Errors
+    /// Another version of the contract, an import that nobody gets, or no phase.
+    pub(super) fn check_contract(&self) -> Result<(), LoadReason> {
         let imports = self.imports.iter().map(|import| &import.name);
         for name in self.exports.iter().chain(imports) {
             if let Some((_, false)) = ours(name) {
@@ -151,7 +181,7 @@ impl Survey {
                 return Err(LoadReason::OtherVersion { found: found.to_owned() });
             }
         }
-        if let Some(import) = self.imports.iter().find(|import| !import.granted) {
+        if let Some(import) = self.imports.iter().find(|import| import.access == Access::Never) {
             return Err(LoadReason::NotGranted { import: import.name.clone() });
         }
         if self.phases().is_empty() {
@@ -168,10 +198,18 @@ fn ours(name: &str) -> Option<(&str, bool)> {
     Some((interface, patch.is_some_and(|patch| patch.bytes().all(|byte| byte.is_ascii_digit()))))
 }
 
-fn granted(name: &str) -> bool {
+fn access(name: &str) -> Access {
     if let Some((interface, _)) = ours(name) {
-        return CAPABILITIES.contains(&interface);
+        return match Capability::of_interface(interface) {
+            Some(capability) => Access::Granted(capability),
+            None if ALWAYS.contains(&interface) => Access::Always,
+            None => Access::Never,
+        };
     }
+    if is_linked_wasi(name) { Access::Always } else { Access::Never }
+}
+
+fn is_linked_wasi(name: &str) -> bool {
     let Some((interface, version)) = name.split_once('@') else { return false };
     let linked = |entry: &&str| {
         if entry.ends_with(['/', '-']) { interface.starts_with(*entry) } else { *interface == **entry }
@@ -189,7 +227,7 @@ fn parse(bytes: &[u8]) -> wasmparser::Result<Survey> {
             Payload::ComponentImportSection(imports) if depth == 0 => {
                 for import in imports {
                     let name = import?.name.name.to_owned();
-                    survey.imports.push(Import { granted: granted(&name), name });
+                    survey.imports.push(Import { access: access(&name), name });
                 }
             }
             Payload::ComponentExportSection(exports) if depth == 0 => {
@@ -208,23 +246,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grants() {
-        fn check(import: &str, expected: bool) {
-            assert_eq!(granted(import), expected, "{import}");
+    fn who_gets_what() {
+        fn check(import: &str, expected: Access) {
+            assert_eq!(access(import), expected, "{import}");
         }
-        check("edgewright:plugin/request@0.1.0", true);
-        check("edgewright:plugin/request@0.1.7", true);
-        check("edgewright:plugin/kv@0.1.0", false);
-        check("wasi:io/streams@0.2.6", true);
-        check("wasi:clocks/monotonic-clock@0.2.0", true);
-        check("wasi:cli/terminal-stdout@0.2.3", true);
-        check("wasi:filesystem/preopens@0.2.3", true);
-        check("wasi:filesystem/types@0.3.0", false);
-        check("wasi:sockets/tcp@0.2.6", false);
-        check("wasi:http/outgoing-handler@0.2.6", false);
-        check("wasi:cli/run@0.2.6", false);
-        check("wasi:io/streams", false);
-        check("env", false);
+        check("edgewright:plugin/request@0.1.0", Access::Always);
+        check("edgewright:plugin/request@0.1.7", Access::Always);
+        check("edgewright:plugin/kv@0.1.0", Access::Granted(Capability::Kv));
+        check("edgewright:plugin/kw@0.1.0", Access::Never);
+        check("wasi:io/streams@0.2.6", Access::Always);
+        check("wasi:clocks/monotonic-clock@0.2.0", Access::Always);
+        check("wasi:cli/terminal-stdout@0.2.3", Access::Always);
+        check("wasi:filesystem/preopens@0.2.3", Access::Always);
+        check("wasi:filesystem/types@0.3.0", Access::Never);
+        check("wasi:sockets/tcp@0.2.6", Access::Never);
+        check("wasi:http/outgoing-handler@0.2.6", Access::Never);
+        check("wasi:cli/run@0.2.6", Access::Never);
+        check("wasi:io/streams", Access::Never);
+        check("env", Access::Never);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use wasmtime::component::Linker;
 use wasmtime::{Config, Inlining, OptLevel};
 
 use super::artifact::Cache;
+use super::capability::Kept;
 use super::epoch::{Pulses, Ticker};
 use super::error::EngineError;
 use super::linker;
@@ -61,6 +62,7 @@ struct Shared {
     cache: Option<Cache>,
     compiler: Compiler,
     metrics: Metrics,
+    kept: Kept,
     pulses: Arc<Pulses>,
 }
 
@@ -81,6 +83,7 @@ impl Engine {
             cache: options.cache.as_deref().and_then(|dir| Cache::open(dir, &wasmtime)),
             compiler: options.compiler,
             metrics: Metrics::default(),
+            kept: Kept::default(),
             pulses: Arc::default(),
             wasmtime,
         })))
@@ -115,6 +118,11 @@ impl Engine {
 
     pub(super) fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// What plugins keep beyond a reload.
+    pub(super) fn kept(&self) -> &Kept {
+        &self.0.kept
     }
 
     /// The host functions of plugins that are called at once.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::capability::Capability;
 use super::contract::PACKAGE;
 use super::printable::{list, printable};
 use crate::phase::Phase;
@@ -59,6 +60,8 @@ pub enum LoadReason {
     WaitsInPhase { phase: Phase },
     #[error("exports `{phase}`, which can't wait, and `limits.time` is over {} ms", .limit.as_millis())]
     TooSlowForPhase { phase: Phase, limit: Duration },
+    #[error("needs what its manifest does not grant: {}", wanted(.missing))]
+    NeedsGrants { missing: Vec<Capability> },
     #[error("does not fit the contract `{PACKAGE}`: {}", printable(.0))]
     Mismatch(String),
     #[error("does not compile: {}", printable(.0))]
@@ -104,6 +107,10 @@ impl LoadReason {
             Self::TooSlowForPhase { .. } => {
                 "set `limits.time` to 10 ms or less: the call holds its worker, as nothing can wait there"
             }
+            Self::NeedsGrants { .. } => {
+                "if you trust it with that, write it into `grants` of the manifest beside it: \
+                 `grants = { kv = true }`"
+            }
             Self::Compile(_) => "check the component with `wasm-tools validate`",
             Self::CompilerStopped(_) => "make the component smaller, above all its largest functions",
             Self::CompileTimeout { .. } => {
@@ -119,6 +126,11 @@ impl LoadReason {
             }
         })
     }
+}
+
+fn wanted(missing: &[Capability]) -> String {
+    let names: Vec<String> = missing.iter().map(|capability| capability.grant().to_owned()).collect();
+    list(&names)
 }
 
 fn exported(names: &[String]) -> String {

@@ -2,6 +2,8 @@
 //! budget; what the guest may be told is a value, and an error of the function itself ends the call. None
 //! waits and none panics.
 
+mod counter;
+mod kv;
 mod log;
 mod request;
 mod response;
@@ -10,3 +12,8 @@ use super::bindings::types;
 use super::store::State;
 
 impl types::Host for State {}
+
+/// For an import that the contract check should have refused.
+fn not_granted() -> wasmtime::Error {
+    wasmtime::Error::msg("a capability was used that is not granted")
+}

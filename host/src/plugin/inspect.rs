@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::artifact;
+use super::capability::Capability;
 use super::contract::{Import, Kind, Survey};
 use super::error::LoadReason;
 use crate::phase::Phase;
@@ -17,6 +18,8 @@ pub struct Inspection {
     pub phases: Vec<Phase>,
     pub takes_configuration: bool,
     pub imports: Vec<Import>,
+    /// What its manifest has to grant.
+    pub needs: Vec<Capability>,
     /// In bytes.
     pub size: usize,
     /// In lower-case hex.
@@ -37,6 +40,7 @@ pub fn inspect(file: &Path) -> Result<Inspection, LoadReason> {
         phases: Vec::new(),
         takes_configuration: false,
         imports: Vec::new(),
+        needs: Vec::new(),
         size: source.bytes.len(),
         sha256: source.hash,
         refused: None,
@@ -46,7 +50,8 @@ pub fn inspect(file: &Path) -> Result<Inspection, LoadReason> {
             inspection.contract = survey.contract_version().map(str::to_owned);
             inspection.phases = survey.phases();
             inspection.takes_configuration = survey.takes_configuration();
-            inspection.refused = survey.check().err();
+            inspection.refused = survey.check_contract().err();
+            inspection.needs = survey.capabilities().collect();
             inspection.imports = survey.imports;
         }
         Err(reason) => inspection.refused = Some(reason),

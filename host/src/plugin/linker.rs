@@ -6,7 +6,7 @@ use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
 use wasmtime_wasi::p2::bindings::{self, cli, clocks, filesystem, io, random};
 
-use super::bindings::{log, request, response, types};
+use super::bindings::{counter, kv, log, request, response, types};
 use super::store::State;
 use super::wasi::{HasImmediate, Immediate};
 
@@ -35,12 +35,14 @@ pub(super) fn waiting(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<Stat
     Ok(linker)
 }
 
-/// The interfaces of `wit/`.
+/// The interfaces of `wit/`. Capabilities, too: who may have them was checked when the plugin was loaded.
 fn plugin(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     types::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     request::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     response::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-    log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
+    log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    kv::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    counter::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
 /// What of WASI never waits.

@@ -24,7 +24,7 @@ use super::probe;
 use super::quarantine::Quarantine;
 use super::setup::{self, From, Unready};
 use super::voice::Voice;
-use crate::config::model::{self, Isolation, Limits, OnFailure};
+use crate::config::model::{self, Grants, Isolation, Limits, OnFailure};
 use crate::phase::Phase;
 
 /// A plugin with a larger time limit runs on a fiber, so that it does not hold its worker.
@@ -39,6 +39,8 @@ pub struct PluginSpec {
     pub on_failure: OnFailure,
     pub limits: Limits,
     pub quarantine: model::Quarantine,
+    /// What it may import beyond its own request.
+    pub grants: Grants,
     /// The SHA-256 that the file must have, in hex.
     pub sha256: Option<String>,
 }
@@ -82,14 +84,16 @@ impl Plugin {
     fn try_load(engine: &Engine, spec: &PluginSpec) -> Result<Self, LoadReason> {
         let source = artifact::read(&spec.file, spec.sha256.as_deref())?;
         let survey = Survey::of(&source.bytes)?;
-        survey.check()?;
+        survey.check(&spec.grants)?;
         let compiled = artifact::compile(engine, &source)?;
         let voice = Arc::new(Voice::new(Arc::clone(&spec.name)));
         may_be_called(&survey, spec.limits.time)?;
         let at_once = !survey.waits() && spec.limits.time <= AT_ONCE;
         let stack = if at_once { Stack::Worker } else { Stack::Fiber };
         let memory = spec.limits.memory;
-        let blueprint = Blueprint::new(engine, &compiled.component, &survey, stack, memory, &voice)?;
+        let capabilities = engine.kept().grant(&spec.name, &spec.grants);
+        let blueprint =
+            Blueprint::new(engine, &compiled.component, &survey, stack, memory, &voice, capabilities)?;
         try_out(engine, &blueprint, spec)?;
         let Source { bytes, hash } = source;
         let metrics = engine.metrics().of(&spec.name, &survey.phases());

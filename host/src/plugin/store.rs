@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
+use super::capability::Capabilities;
 use super::engine::Engine;
 use super::exchange::Exchange;
 use super::limits::time::{FIRST_LOOK, Stack, TimeLimit, Watch};
@@ -19,6 +20,7 @@ pub(super) struct State {
     pub(super) limits: Limits,
     pub(super) watch: Watch,
     pub(super) voice: Arc<Voice>,
+    pub(super) capabilities: Arc<Capabilities>,
     /// Made when the guest first uses WASI: most never do.
     wasi: Option<Box<Wasi>>,
 }
@@ -52,6 +54,7 @@ impl State {
 pub(super) fn open(
     engine: &Engine,
     voice: &Arc<Voice>,
+    capabilities: &Arc<Capabilities>,
     memory_limit: usize,
     peak: &Arc<Peak>,
     stack: Stack,
@@ -61,6 +64,7 @@ pub(super) fn open(
         limits: Limits::new(memory_limit, peak),
         watch: Watch::new(stack, engine.pulses().of_this_thread()),
         voice: Arc::clone(voice),
+        capabilities: Arc::clone(capabilities),
         wasi: None,
     };
     let mut store = Store::new(engine.wasmtime(), state);

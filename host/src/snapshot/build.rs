@@ -151,6 +151,7 @@ fn spec(model: &PluginModel) -> PluginSpec {
         on_failure: model.manifest.on_failure,
         limits: model.manifest.limits,
         quarantine: model.manifest.quarantine,
+        grants: model.manifest.grants.clone(),
         sha256: model.manifest.sha256.clone(),
     }
 }

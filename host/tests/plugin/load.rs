@@ -1,7 +1,7 @@
 //! What is refused when a plugin is loaded or configured, and what is said about it.
 
 use edgewright::phase::Phase;
-use edgewright::plugin::{Kind, inspect};
+use edgewright::plugin::{Access, Kind, inspect};
 use serde_json::{Map, Value};
 
 use crate::guest::{Guest, NEXT};
@@ -47,7 +47,10 @@ fn p19_p20_p21_load_errors() {
     check(&sockets, "import `wasi:sockets/instance-network@0.2.0` isn't granted", "no sockets");
     let kv = r#"(import "edgewright:plugin/kv@0.1.0" (instance))"#;
     let kv = Guest { on_request: Some(NEXT), imports: kv, ..Guest::default() }.build();
-    check(&kv, "import `edgewright:plugin/kv@0.1.0` isn't granted", "clocks");
+    check(&kv, "needs what its manifest does not grant: `kv`", "grants = { kv = true }");
+    let unknown = r#"(import "edgewright:plugin/kw@0.1.0" (instance))"#;
+    let unknown = Guest { on_request: Some(NEXT), imports: unknown, ..Guest::default() }.build();
+    check(&unknown, "import `edgewright:plugin/kw@0.1.0` isn't granted", "clocks");
     let empty =
         r#"(component (instance $i) (export "edgewright:plugin/request-filter@0.1.0" (instance $i)))"#;
     check(&component(empty), "has no function `on-request`", "SDK of this proxy's version");
@@ -174,15 +177,19 @@ fn a_plugin_says_what_it_is() {
     let plugin = bench.load(&spec).expect("a plugin");
     assert_eq!(plugin.phases(), [Phase::Request]);
     assert_eq!((plugin.size(), plugin.cached(), plugin.waits()), (good().len(), false, false));
-    assert!(plugin.imports().iter().all(|import| import.granted));
+    assert!(plugin.imports().iter().all(|import| import.access == Access::Always));
     let seen = inspect(&spec.file).expect("a file");
     assert_eq!((seen.kind, seen.contract.as_deref()), (Kind::Component, Some("0.1.0")));
     assert_eq!((seen.phases, seen.takes_configuration), (vec![Phase::Request], false));
     assert_eq!((seen.size, &*seen.sha256, seen.refused.is_none()), (plugin.size(), plugin.version(), true));
     let sockets = Guest { on_request: Some(NEXT), imports: SOCKETS, ..Guest::default() }.build();
     let seen = inspect(&bench.spec(&sockets).file).expect("a file");
-    let refused: Vec<&str> =
-        seen.imports.iter().filter(|import| !import.granted).map(|import| &*import.name).collect();
+    let refused: Vec<&str> = seen
+        .imports
+        .iter()
+        .filter(|import| import.access == Access::Never)
+        .map(|import| &*import.name)
+        .collect();
     assert_eq!(refused, ["wasi:sockets/instance-network@0.2.0"]);
     assert!(seen.refused.is_some());
     let seen = inspect(&bench.spec(b"\0asm\x01\0\0\0").file).expect("a file");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgewright::config::model::{Isolation, Limits, OnFailure, Quarantine};
+use edgewright::config::model::{Grants, Isolation, Limits, OnFailure, Quarantine};
 use edgewright::ids::UpstreamId;
 use edgewright::phase::Phase;
 use edgewright::plugin::exchange::{Attributes, Exchange, Facts, Heads, UpstreamNames};
@@ -61,6 +61,7 @@ impl Bench {
                 pause: Duration::from_secs(1),
                 longest_pause: Duration::from_secs(60),
             },
+            grants: Grants::default(),
             sha256: None,
         }
     }

@@ -12,11 +12,22 @@ pub(crate) struct Manifest {
     pub(crate) isolation: Option<Spanned<String>>,
     pub(crate) on_failure: Option<Spanned<String>>,
     #[serde(default)]
+    pub(crate) grants: Grants,
+    #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
     pub(crate) quarantine: Quarantine,
     pub(crate) config: Option<Spanned<toml::Table>>,
     pub(crate) sha256: Option<Spanned<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct Grants {
+    #[serde(default)]
+    pub(crate) kv: bool,
+    #[serde(default)]
+    pub(crate) counter: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -28,6 +39,8 @@ pub(crate) struct Limits {
     pub(crate) queue: Option<Spanned<Scalar>>,
     pub(crate) calls: Option<Spanned<i64>>,
     pub(crate) kept_memory: Option<Spanned<Scalar>>,
+    pub(crate) kv: Option<Spanned<Scalar>>,
+    pub(crate) counters: Option<Spanned<i64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
