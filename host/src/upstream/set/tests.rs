@@ -24,6 +24,8 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
             grace: second,
             trusted_proxies: Vec::new(),
             owned_headers: Vec::new(),
+            drain_delay: Duration::ZERO,
+            limits: model::ClientLimits::DEFAULT,
             underscore_headers: model::UnderscoreHeaders::Drop,
             server_timing: model::ServerTiming::Off,
         },
