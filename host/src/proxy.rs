@@ -1,11 +1,13 @@
 //! The path of a request: Pingora's hooks, one file per phase. Knows no raw configuration, no control and
 //! no Wasmtime.
 
+mod action;
 mod admission;
 mod connection;
 mod content_length;
 mod ctx;
 mod downstream;
+mod edit;
 mod error_page;
 mod failure;
 mod forwarded;
@@ -25,6 +27,7 @@ mod request_id;
 mod sanitize;
 mod server_timing;
 mod survey;
+mod variables;
 
 use std::sync::Arc;
 

@@ -15,6 +15,7 @@ mod table;
 use http::{HeaderMap, Method};
 
 pub use explain::{Candidate, Explanation, Outcome};
+pub use query::decode as decoded_parameter;
 pub use table::RouteTable;
 
 /// What of a request decides about its route.

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use http::HeaderName;
 use ipnet::IpNet;
 
-use crate::config::model::{ClientLimits, Server, ServerTiming, UnderscoreHeaders};
-use crate::ids::UpstreamId;
+use crate::config::model::{Action, ClientLimits, Edits, Server, ServerTiming, UnderscoreHeaders};
 use crate::listener::Listeners;
 use crate::plugin::exchange::UpstreamNames;
 use crate::plugin::{Chain, Plugin};
@@ -45,7 +44,10 @@ pub struct Generation {
 pub struct RouteEntry {
     pub name: Arc<str>,
     pub chain: Chain,
-    pub upstream: UpstreamId,
+    /// What happens where no plugin decides.
+    pub action: Action,
+    /// `None` where the route changes nothing by itself.
+    pub edits: Option<Edits>,
     pub metrics: RequestMetrics,
 }
 

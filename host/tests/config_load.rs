@@ -163,7 +163,8 @@ peers = ["127.0.0.1:2"]
     let config = loaded(&path);
     let names: Vec<&str> = config.upstreams.iter().map(|upstream| &*upstream.name).collect();
     assert_eq!(names, ["z", "a"]);
-    assert_eq!(config.routes[0].upstream.index(), 1);
+    let upstreams: Vec<_> = config.routes[0].action.upstreams().map(|id| id.index()).collect();
+    assert_eq!(upstreams, [1]);
     let plugins: Vec<&str> = config.plugins.iter().map(|plugin| &*plugin.name).collect();
     assert_eq!(plugins, ["two", "one"]);
 }

@@ -17,6 +17,7 @@ mod heads;
 mod hosts;
 mod old_clients;
 mod responses;
+mod rewriting;
 mod routing;
 mod time_limits;
 mod tls;
@@ -24,6 +25,7 @@ mod tunnels;
 mod uploads;
 mod upstreams;
 
+mod actions;
 mod answers;
 mod attempts;
 mod capabilities;

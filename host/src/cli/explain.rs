@@ -1,20 +1,24 @@
 //! `edgewright explain`: the route, chain, upstream and peers of a request that is not sent, with reasons.
 //! The request is let in and routed by the proxy's own code, so that it can't tell another story.
 
+mod plan;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use http::{HeaderName, HeaderValue, Method, header};
+use serde::Serialize;
 
 use crate::config;
-use crate::config::model::{Config, PeerAddress};
+use crate::config::model::Config;
 use crate::proxy::Rehearsal;
-use crate::route::RouteTable;
+use crate::route::{Explanation, RouteTable};
 use crate::snapshot::Policy;
 
 use super::{mistake, mistakes, out};
+use plan::Plan;
 
 #[derive(Debug, Args)]
 pub(super) struct Explain {
@@ -31,6 +35,15 @@ pub(super) struct Explain {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    #[serde(flatten)]
+    plan: Option<&'a Plan>,
 }
 
 impl Explain {
@@ -61,8 +74,11 @@ impl Explain {
         let request = rehearsal.request();
         let table = RouteTable::build(&config.routes);
         let explanation = table.explain(&request);
+        let route = explanation.id().and_then(|id| config.routes.get(id.index()));
+        let plan = route.map(|route| Plan::of(config, route, &rehearsal)).transpose();
+        let plan = plan.map_err(|refused| refused.to_string())?;
         if self.json {
-            return serde_json::to_string_pretty(&explanation)
+            return serde_json::to_string_pretty(&Told { explanation: &explanation, plan: plan.as_ref() })
                 .map(|json| json + "\n")
                 .map_err(|error| error.to_string());
         }
@@ -71,21 +87,8 @@ impl Explain {
             let _ = writeln!(text, "path, normalised: {}", request.path);
         }
         let _ = writeln!(text, "{explanation}");
-        if let Some(route) = table.find(&request).and_then(|id| config.routes.get(id.index())) {
-            let names = |used: &crate::config::model::PluginUse| {
-                config
-                    .plugins
-                    .get(used.plugin.index())
-                    .map_or_else(String::new, |plugin| plugin.name.to_string())
-            };
-            let chain: Vec<String> = route.chain.iter().map(names).collect();
-            if !chain.is_empty() {
-                let _ = writeln!(text, "chain: {} (the responses in reverse)", chain.join(" → "));
-            }
-            if let Some(upstream) = config.upstreams.get(route.upstream.index()) {
-                let peers: Vec<String> = upstream.peers.iter().map(PeerAddress::to_string).collect();
-                let _ = writeln!(text, "upstream: {}: {} in turn", upstream.name, peers.join(", "));
-            }
+        if let Some(plan) = plan {
+            let _ = write!(text, "{plan}");
         }
         Ok(text)
     }

@@ -2,8 +2,11 @@
 //! on with a default, so that one run finds every mistake; a model with mistakes never leaves `config`.
 
 mod access_log;
+mod action;
+mod body_file;
 mod client_limits;
 mod condition;
+mod edits;
 mod grants;
 mod host;
 mod identity;

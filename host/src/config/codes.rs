@@ -105,6 +105,18 @@ codes! {
         "Cookie names are HTTP tokens; names of query parameters are not empty.";
     IDLE_CONDITION = 510, "condition that never or always holds",
         "What the proxy refuses, takes out or makes itself before it looks for a route tells no requests apart.";
+    BAD_TEMPLATE = 520, "text with variables can't be used",
+        "Variables are `{name}` or groups of a pattern, and what they make must be fit for its place.";
+    BAD_PATH_EDIT = 521, "change of the path can't be used",
+        "Prefixes and replacements are written as normalised paths, so that only normalised paths come out.";
+    BAD_HEADER_VALUE = 522, "value of a header can't be used",
+        "The values of header fields are printable ASCII.";
+    BAD_HOST_HEADER = 523, "host can't be sent",
+        "What the upstream is sent as its host is the client's, or a host name with an optional port.";
+    BAD_STATUS = 524, "status can't be used",
+        "Redirects have one of five statuses, other responses one from 200 to 599.";
+    BAD_BODY_FILE = 525, "file of a response can't be used",
+        "The file is read when the configuration is, and kept in memory.";
 
     PLUGINS_UNREADABLE = 601, "plugins directory can't be read",
         "The directory of the plugins is not there, or the process may not read it.";

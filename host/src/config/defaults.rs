@@ -4,6 +4,8 @@ use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::model::{
     AccessLog, ClientLimits, Dns, Grants, Limits, LogSink, Manifest, OnFailure, Server, ServerTiming,
     Timeouts, TlsVersion, UnderscoreHeaders,
@@ -45,6 +47,9 @@ pub(crate) const KV_BYTES: usize = 1024 * 1024;
 pub(crate) const COUNTERS: RangeInclusive<usize> = 1..=10_000_000;
 /// As many clients within one span, for about 16 MiB.
 pub(crate) const COUNTER_KEYS: usize = 65_536;
+
+/// As nginx and Caddy: browsers don't remember it, so that a slip can be mended.
+pub(crate) const REDIRECT_STATUS: StatusCode = StatusCode::FOUND;
 
 /// Directory of the plugins, beside the configuration file.
 pub(crate) const PLUGINS_DIR: &str = "plugins";

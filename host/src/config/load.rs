@@ -71,7 +71,7 @@ fn checked(scope: &mut Scope, mut root: Root<'_>, path: &Path) -> Config {
         Taking::Failed => (Shelf::unknown(), None),
     };
     let routes = root.list(scope, "routes");
-    let routes = check::routes(scope, routes, told_server, &upstreams, &mut shelf);
+    let routes = check::routes(scope, routes, told_server, &upstreams, &mut shelf, base);
     let access_log = match root.section(scope, "access-log") {
         Taking::Read(_, section) => check::access_log(scope, section.value, base),
         _ => Some(defaults::access_log()),

@@ -1,9 +1,12 @@
 //! The checked model: what the rest of the proxy may know of the configuration. Every value in it is
 //! valid, every name is resolved to an id, every default is filled in. Knows nothing of TOML.
 
+mod action;
 mod client_limits;
 mod display;
+mod edits;
 mod grants;
+mod template;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -16,13 +19,16 @@ use ipnet::IpNet;
 use rustls::RootCertStore;
 use rustls::sign::CertifiedKey;
 
-use crate::ids::{PluginId, UpstreamId};
+use crate::ids::PluginId;
 
 pub use grants::Grants;
 
 use super::diagnostic::Place;
 
+pub use action::{Action, Redirect, Respond};
 pub use client_limits::ClientLimits;
+pub use edits::{Edits, FieldValue, HeaderEdits, HostHeader, PathEdits, QueryEdits, Rewrite};
+pub use template::{Piece, Template, Variable};
 
 /// A whole configuration. `UpstreamId`, `PluginId` and `RouteId` index its tables.
 #[derive(Debug, Clone)]
@@ -266,7 +272,8 @@ pub struct Route {
     pub name: Arc<str>,
     pub matcher: Match,
     pub chain: Vec<PluginUse>,
-    pub upstream: UpstreamId,
+    pub action: Action,
+    pub edits: Edits,
     pub place: Option<Place>,
 }
 

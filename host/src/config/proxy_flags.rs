@@ -7,7 +7,7 @@ use super::check::{EndKind, default_cache, peer_is_self, plugin_name, taken, thr
 use super::diagnostic::{Diagnostic, Severity};
 use super::manifest::Beside;
 use super::model::{
-    Admin, Config, Listener, Match, Plugin, PluginUse, ProxyProtocol, Route, Server, Upstream,
+    Action, Admin, Config, Edits, Listener, Match, Plugin, PluginUse, ProxyProtocol, Route, Server, Upstream,
 };
 use super::raw::Scalar;
 use super::{Checked, address, codes, defaults, file_kind, manifest, overlap};
@@ -76,7 +76,8 @@ pub fn for_proxy(flags: &ProxyFlags) -> Result<Checked, Vec<Diagnostic>> {
             name: "default".into(),
             matcher: Match::default(),
             chain,
-            upstream: UpstreamId(0),
+            action: Action::Upstream(UpstreamId(0)),
+            edits: Edits::default(),
             place: None,
         }],
         access_log: Some(defaults::access_log()),

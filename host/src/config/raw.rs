@@ -2,6 +2,8 @@
 //! What has no place of its own in the text keeps the one of its key. Never leaves `config`.
 
 mod access_log;
+mod action;
+mod edits;
 mod listener;
 mod manifest;
 mod plugins;
@@ -11,6 +13,8 @@ mod upstream;
 mod value;
 
 pub(crate) use access_log::{AccessLog, Admin};
+pub(crate) use action::{Redirect, Respond};
+pub(crate) use edits::{FieldEdits, PathEdits, Rewrite};
 pub(crate) use listener::{Identity, Listener};
 pub(crate) use manifest::{Grants, Limits, Manifest, Quarantine};
 pub(crate) use plugins::Plugins;

@@ -123,8 +123,10 @@ fn explain(error: &Error, section: &str, path: &[String]) -> (Diagnostic, Option
     };
     let diagnostic = Diagnostic::error(codes::WRONG_TYPE, told);
     // Names that users choose have no example; what holds them has one.
-    let keys = path.iter().rev().map(String::as_str).chain([section]);
-    match keys.flat_map(|key| example::of(section, key)).next() {
+    let parents = std::iter::once(section).chain(path.iter().map(String::as_str));
+    let keys = parents.zip(path.iter().map(String::as_str)).collect::<Vec<_>>();
+    let keys = keys.into_iter().rev().chain([("", section)]);
+    match keys.flat_map(|(parent, key)| example::of(parent, key)).next() {
         Some(example) => (diagnostic.with_help(format!("for example `{example}`")), None),
         None => (diagnostic, None),
     }

@@ -7,9 +7,11 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::Method;
+use http::uri::PathAndQuery;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
 
+use crate::config::model::Edits;
 use crate::ids::{RouteId, UpstreamId};
 use crate::observe::access_log::AccessLog;
 use crate::phase::Phase;
@@ -34,6 +36,8 @@ pub struct Ctx {
     pub(crate) facts: Option<Facts>,
     /// Boxed once a plugin needs it, then kept to the end.
     lent: Option<Lent>,
+    /// What the upstream is asked for, where the route changes the target.
+    pub(crate) target: Option<PathAndQuery>,
     /// The upstream that was chosen.
     pub(crate) upstream: Option<UpstreamId>,
     /// Peers of it that were tried and failed, and the current one.
@@ -68,6 +72,7 @@ impl Ctx {
             route: None,
             facts: None,
             lent: None,
+            target: None,
             upstream: None,
             tried: Vec::new(),
             peer: None,
@@ -96,6 +101,11 @@ impl Ctx {
 
     pub(crate) fn entry(&self) -> Option<&RouteEntry> {
         self.generation.routes.get(self.route?.index())
+    }
+
+    /// What the request's route changes without a plugin; `None` where it changes nothing.
+    pub(crate) fn edits(&self) -> Option<&Edits> {
+        self.entry()?.edits.as_ref()
     }
 
     /// The plugins of the request's route.

@@ -126,11 +126,7 @@ impl Heads for SessionHeads {
     }
 
     fn set_authority(&mut self, authority: HeaderValue) {
-        if let Some(asked) = self.request.headers.get(header::HOST).cloned() {
-            forwarded::keep_host(&mut self.request, &asked);
-        }
-        replace_authority(&mut self.request, &authority);
-        let _ = self.request.insert_header(header::HOST, authority);
+        replace_host(&mut self.request, authority);
     }
 
     fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue) {
@@ -198,6 +194,15 @@ pub(crate) fn replace_target(head: &mut RequestHeader, target: PathAndQuery) {
     if let Ok(uri) = Uri::from_parts(parts) {
         head.set_uri(uri);
     }
+}
+
+/// Replaces what the upstream is sent as its host, and tells it what the client asked for.
+pub(crate) fn replace_host(head: &mut RequestHeader, host: HeaderValue) {
+    if let Some(asked) = head.headers.get(header::HOST).cloned() {
+        forwarded::keep_host(head, &asked);
+    }
+    replace_authority(head, &host);
+    let _ = head.insert_header(header::HOST, host);
 }
 
 /// HTTP/2 requests carry their authority in the URI, too: both must say the same.

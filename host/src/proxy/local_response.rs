@@ -11,6 +11,7 @@ use crate::phase::Phase;
 use crate::plugin::exchange::{Decision, PluginResponse};
 
 use super::ctx::Ctx;
+use super::edit;
 use super::failure::{Failed, Kind};
 use super::server_timing;
 
@@ -92,7 +93,7 @@ pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginR
         session.set_keepalive(None);
     }
     server_timing::tell(session, ctx, &mut head);
-    write(session, Box::new(head), body).await
+    write(session, ctx, Box::new(head), body).await
 }
 
 /// The status that the client was sent. An interim one (100 to 103) is not the answer yet (RFC 9110, section
@@ -124,10 +125,16 @@ pub(crate) fn frame(head: &mut ResponseHeader, length: usize) -> Result<()> {
 ///
 /// # Errors
 /// The client can't be written to.
-pub(crate) async fn write(session: &mut Session, mut head: Box<ResponseHeader>, body: Bytes) -> Result<()> {
+pub(crate) async fn write(
+    session: &mut Session,
+    ctx: &Ctx,
+    mut head: Box<ResponseHeader>,
+    body: Bytes,
+) -> Result<()> {
     if final_status(session).is_some() {
         return Ok(());
     }
+    edit::response(&mut head, session.req_header(), ctx);
     frame(&mut head, body.len())?;
     if session.is_process_shutting_down() {
         session.set_keepalive(None);

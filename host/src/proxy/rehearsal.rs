@@ -2,17 +2,23 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Version, header};
 use pingora::http::RequestHeader;
 
+use crate::config::model::{Redirect, Route};
+use crate::plugin::exchange::Facts;
 use crate::route;
 use crate::snapshot::Policy;
 
-use super::admission;
+use super::failure::Failed;
+use super::variables::Values;
+use super::{action, admission, edit};
 
 /// A request as the router would get it.
 pub struct Rehearsal {
     head: RequestHeader,
+    facts: Facts,
     host: String,
 }
 
@@ -25,6 +31,10 @@ pub struct Refused {
 }
 
 impl Refused {
+    fn of(failed: Failed) -> Self {
+        Self { status: failed.kind.status().map_or(400, |status| status.as_u16()), cause: failed.cause }
+    }
+
     fn bad(cause: &str) -> Self {
         Self { status: 400, cause: Some(cause.to_owned()) }
     }
@@ -55,13 +65,36 @@ impl Rehearsal {
         let from =
             admission::Origin { peer: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), connection: None };
         let mut facts = admission::facts(&head, &from, policy);
-        let host_length =
-            admission::admit(&mut head, &from, policy, &mut facts).map_err(|failed| Refused {
-                status: failed.kind.status().map_or(400, |status| status.as_u16()),
-                cause: failed.cause,
-            })?;
+        let host_length = admission::admit(&mut head, &from, policy, &mut facts).map_err(Refused::of)?;
         let host = facts.authority.get(..host_length).unwrap_or_default().to_owned();
-        Ok(Self { head, host })
+        Ok(Self { head, facts, host })
+    }
+
+    /// What the upstream would be asked for on this route, where it is not what the client asked for.
+    ///
+    /// # Errors
+    /// The proxy would refuse it.
+    pub fn target(&self, route: &Route) -> Result<Option<String>, Refused> {
+        let target = self.edited(route)?.filter(|target| self.head.uri.path_and_query() != Some(target));
+        Ok(target.map(|target| target.to_string()))
+    }
+
+    /// Where this route would send the client.
+    ///
+    /// # Errors
+    /// The proxy would refuse it.
+    pub fn location(&self, route: &Route, redirect: &Redirect) -> Result<String, Refused> {
+        let target = self.edited(route)?;
+        let mut values = Values::rehearsed(&self.facts, &route.name, &self.head);
+        if let Some(target) = &target {
+            values = values.with_target(target);
+        }
+        action::location(redirect, values).map_err(Refused::of)
+    }
+
+    fn edited(&self, route: &Route) -> Result<Option<PathAndQuery>, Refused> {
+        let values = Values::rehearsed(&self.facts, &route.name, &self.head);
+        edit::target(&route.edits, values).map_err(|bad| Refused::bad(&bad.to_string()))
     }
 
     /// What the router is asked.

@@ -11,7 +11,8 @@ pub(super) fn parameters(query: &str) -> impl Iterator<Item = (Cow<'_, [u8]>, Co
     })
 }
 
-fn decode(text: &str) -> Cow<'_, [u8]> {
+/// A name or value.
+pub fn decode(text: &str) -> Cow<'_, [u8]> {
     if !text.bytes().any(|b| matches!(b, b'%' | b'+')) {
         return Cow::Borrowed(text.as_bytes());
     }

@@ -32,8 +32,8 @@ fn render(config: &Config, generation: &Generation, workers: &Workers) -> String
         let plugins: Vec<&str> = route.chain.plugins().map(|plugin| plugin.name()).collect();
         let chain =
             if plugins.is_empty() { String::new() } else { format!("{} → ", plugins.join(" → ")) };
-        let upstream = generation.upstreams.get(route.upstream).map_or("", |upstream| upstream.name());
-        line("route", format!("{}: {} → {chain}{upstream}", model.name, model.matcher));
+        let action = route.action.told(|id| Some(&**generation.upstreams.get(id)?.name()));
+        line("route", format!("{}: {} → {chain}{action}", model.name, model.matcher));
     }
     for plugin in &generation.plugins {
         let version = plugin.version().get(..12).unwrap_or_default();

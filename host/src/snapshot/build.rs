@@ -99,7 +99,8 @@ impl Builder {
             routes.push(RouteEntry {
                 name: Arc::clone(&route.name),
                 chain: Chain::new(links),
-                upstream: route.upstream,
+                action: route.action.clone(),
+                edits: (!route.edits.is_empty()).then(|| route.edits.clone()),
                 metrics: self.families.of(&route.name),
             });
         }

@@ -39,6 +39,20 @@ pub(super) fn owned_header(text: &str) -> Result<HeaderName, Diagnostic> {
     Ok(name)
 }
 
+/// A header that a route may change.
+pub(super) fn edited_header(text: &str) -> Result<HeaderName, Diagnostic> {
+    let name = header_name(text)?;
+    if !HOST_OWNED.contains(&name.as_str()) {
+        return Ok(name);
+    }
+    let help = match name.as_str() {
+        "host" => "write `host = \"name\"` on the route",
+        _ => "leave it out: the proxy keeps it true",
+    };
+    let message = format!("`{text}` can't be changed: it is the proxy's own");
+    Err(Diagnostic::error(codes::BAD_HEADER_NAME, message).with_help(help))
+}
+
 fn header_name(text: &str) -> Result<HeaderName, Diagnostic> {
     HeaderName::from_bytes(text.as_bytes()).map_err(|_| {
         Diagnostic::error(codes::BAD_HEADER_NAME, format!("`{text}` is not a header name"))

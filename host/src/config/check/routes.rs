@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 use toml::Spanned;
 
+use super::action::{self, Known};
 use super::matcher::{MatchKey, matcher};
-use super::{Shelf, Upstreams, names};
+use super::{Shelf, Upstreams, edits, names};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Match, PluginUse, Route, Server};
 use crate::config::recover::{Lost, Section};
 use crate::config::scope::Scope;
 use crate::config::suggest::Words;
 use crate::config::{codes, json, raw};
-use crate::ids::UpstreamId;
 
 pub(crate) fn routes(
     scope: &mut Scope,
@@ -22,9 +23,10 @@ pub(crate) fn routes(
     server: Option<&Server>,
     upstreams: &Upstreams,
     shelf: &mut Shelf,
+    base: &Path,
 ) -> Vec<Route> {
     let mut seen = Seen::default();
-    let known = Words::new(upstreams.names());
+    let known = Known { upstreams, names: Words::new(upstreams.names()), base };
     let mut routes = Vec::with_capacity(raws.len());
     for raw in raws {
         let span = raw.span();
@@ -32,16 +34,20 @@ pub(crate) fn routes(
         let name = name(scope, &mut seen, span.clone(), &lost, raw.name);
         let matcher = checked_match(scope, &mut seen, server, span.clone(), &lost, &name, raw.matcher);
         let chain = raw.plugins.into_iter().filter_map(|raw| plugin_use(scope, shelf, &lost, raw)).collect();
-        let upstream = match raw.upstream {
-            Some(field) => upstream(scope, upstreams, &known, &field),
-            None => {
-                scope.missing(span.clone(), &lost, ("routes", "upstream"), "the route has no `upstream`");
-                None
-            }
+        let written =
+            action::Written { upstream: raw.upstream, redirect: raw.redirect, respond: raw.respond };
+        let action = action::action(scope, &known, span.clone(), &lost, written);
+        let written = edits::Written {
+            path: raw.path,
+            query: raw.query,
+            host: raw.host,
+            request_headers: raw.request_headers,
+            response_headers: raw.response_headers,
         };
-        if let Some(upstream) = upstream {
+        let edits = edits::edits(scope, &lost, written);
+        if let Some(action) = action {
             let place = Some(scope.place(span));
-            routes.push(Route { name: name.into(), matcher, chain, upstream, place });
+            routes.push(Route { name: name.into(), matcher, chain, action, edits, place });
         }
     }
     routes
@@ -109,27 +115,6 @@ fn checked_match(
         None => drop(seen.matches.insert(key, (name.to_owned(), span))),
     }
     matcher
-}
-
-fn upstream(
-    scope: &mut Scope,
-    upstreams: &Upstreams,
-    known: &Words,
-    field: &Spanned<String>,
-) -> Option<UpstreamId> {
-    let name = field.get_ref();
-    if let Some(id) = upstreams.id(name) {
-        return Some(id);
-    }
-    let help = if known.is_empty() {
-        format!("define it: `[upstreams.{name}]`")
-    } else {
-        known.help(name, "there is")
-    };
-    let found =
-        Diagnostic::error(codes::UNKNOWN_UPSTREAM, format!("unknown upstream `{name}`")).with_help(help);
-    scope.report(field.span(), found);
-    None
 }
 
 fn plugin_use(

@@ -17,7 +17,7 @@ const FORMS: &str = "write `\"text\"`, or one of `{ exact = \"text\" }`, `{ pref
 const SYNTAX: &str = "the syntax is that of Rust's `regex`, which has no look-around and no back-references";
 
 /// A compiled expression is at most this large, in bytes: there may be thousands.
-const MAX_REGEX: usize = 1024 * 1024;
+pub(super) const MAX_REGEX: usize = 1024 * 1024;
 
 /// The pattern of the header, parameter or cookie of that name.
 pub(super) fn value_pattern(
@@ -58,20 +58,22 @@ pub(super) fn value_pattern(
 }
 
 fn compiled(scope: &mut Scope, span: Range<usize>, text: &str) -> Option<ValuePattern> {
-    let regex = RegexBuilder::new(text).size_limit(MAX_REGEX).build().map_err(|error| {
-        let (message, help) = match &error {
-            regex::Error::CompiledTooBig(_) => (
-                "the expression is too large when compiled".to_owned(),
-                "repeat less, or match a shorter text",
-            ),
-            // The message draws the expression; its last line has the reason.
-            error => {
-                let told = error.to_string();
-                let reason = told.lines().last().unwrap_or_default().trim();
-                (reason.strip_prefix("error: ").unwrap_or(reason).to_owned(), SYNTAX)
-            }
-        };
-        Diagnostic::error(codes::BAD_REGEX, message).with_help(help)
-    });
+    let regex = RegexBuilder::new(text).size_limit(MAX_REGEX).build().map_err(|error| bad_regex(&error));
     scope.keep(span, regex).map(|regex: Regex| ValuePattern::Regex(Arc::new(regex)))
+}
+
+/// Why an expression is refused.
+pub(super) fn bad_regex(error: &regex::Error) -> Diagnostic {
+    let (message, help) = match error {
+        regex::Error::CompiledTooBig(_) => {
+            ("the expression is too large when compiled".to_owned(), "repeat less, or match a shorter text")
+        }
+        // The message draws the expression; its last line has the reason.
+        error => {
+            let told = error.to_string();
+            let reason = told.lines().last().unwrap_or_default().trim();
+            (reason.strip_prefix("error: ").unwrap_or(reason).to_owned(), SYNTAX)
+        }
+    };
+    Diagnostic::error(codes::BAD_REGEX, message).with_help(help)
 }

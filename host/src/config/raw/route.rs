@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use toml::Spanned;
 
-use super::OneOrMany;
+use super::{FieldEdits, OneOrMany, PathEdits, Redirect, Respond};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
@@ -19,6 +19,17 @@ pub(crate) struct Route {
     #[serde(default)]
     pub(crate) plugins: Vec<Spanned<PluginUse>>,
     pub(crate) upstream: Option<Spanned<String>>,
+    pub(crate) redirect: Option<Spanned<Redirect>>,
+    pub(crate) respond: Option<Spanned<Respond>>,
+    #[serde(default)]
+    pub(crate) path: PathEdits,
+    #[serde(default)]
+    pub(crate) query: FieldEdits,
+    pub(crate) host: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(crate) request_headers: FieldEdits,
+    #[serde(default)]
+    pub(crate) response_headers: FieldEdits,
 }
 
 #[derive(Debug, Default, Deserialize)]

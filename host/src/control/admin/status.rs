@@ -32,7 +32,8 @@ pub(super) struct Status<'a> {
 struct RouteStatus<'a> {
     name: &'a str,
     plugins: Vec<&'a str>,
-    upstream: &'a str,
+    /// An upstream, or what the route does in its place.
+    action: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -61,7 +62,7 @@ impl<'a> Status<'a> {
                 .map(|route| RouteStatus {
                     name: &route.name,
                     plugins: route.chain.plugins().map(|plugin| plugin.name()).collect(),
-                    upstream: generation.upstreams.get(route.upstream).map_or("", |upstream| upstream.name()),
+                    action: route.action.told(|id| Some(&**generation.upstreams.get(id)?.name())),
                 })
                 .collect(),
             plugins: generation.plugins.iter().map(|plugin| PluginStatus::of(plugin)).collect(),

@@ -74,7 +74,7 @@ pub(crate) async fn to_proxy(session: &mut Session, ctx: &mut Ctx, error: &Error
         session.set_keepalive(None);
         let error_code = head.status.as_u16();
         // A client that can't be written to is gone; the log phase says so by the status.
-        let _ = local_response::write(session, head, body).await;
+        let _ = local_response::write(session, ctx, head, body).await;
         return FailToProxy { error_code, can_reuse_downstream: false };
     }
     if let Some(response) = ctx.answer.take() {

@@ -10,6 +10,7 @@ use pingora::{Error, ErrorType, Result};
 use crate::phase::Phase;
 use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::Ctx;
+use crate::proxy::edit;
 use crate::proxy::failure::{Failed, Kind};
 use crate::proxy::local_response::{self, is_bodiless};
 use crate::proxy::server_timing;
@@ -35,6 +36,7 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
         local_response::frame(head, 0)?;
     }
     server_timing::tell(session, ctx, head);
+    edit::response(head, session.req_header(), ctx);
     fit_client(session, head);
     Ok(())
 }

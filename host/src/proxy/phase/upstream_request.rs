@@ -9,12 +9,14 @@ use pingora::{Error, ErrorType, Result};
 use crate::phase::Phase;
 use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::Ctx;
+use crate::proxy::edit;
 use crate::proxy::failure::{Failed, Kind, raise};
 
 pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
     if let Some(method) = ctx.chosen_method() {
         head.set_method(method.clone());
     }
+    edit::attempt(head, session.req_header(), ctx);
     if head.uri.authority().is_none() && !head.headers.contains_key(header::HOST) {
         // HTTP/1.0 may go without; what is sent on is HTTP/1.1, which may not (RFC 9112, section 3.2).
         let peer = ctx.tried.last().map(ToString::to_string).unwrap_or_default();

@@ -2,13 +2,20 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
-use crate::config::model::{Match, ValuePattern};
+use crate::config::model::{Action, Edits, Match, ValuePattern};
 use crate::ids::UpstreamId;
 
 use super::*;
 
 fn route(name: &str, matcher: Match) -> Route {
-    Route { name: name.into(), matcher, chain: Vec::new(), upstream: UpstreamId(0), place: None }
+    Route {
+        name: name.into(),
+        matcher,
+        chain: Vec::new(),
+        action: Action::Upstream(UpstreamId(0)),
+        edits: Edits::default(),
+        place: None,
+    }
 }
 
 /// `HOST PATH [xN]`: `*` for any, `xN` asks for N headers.

@@ -1,0 +1,119 @@
+//! What would happen to a request on its route: chain, changes, and where it goes. Knows nothing of how routes are
+//! found.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::config::model::{
+    Action, Config, Edits, FieldValue, HeaderEdits, HostHeader, PeerAddress, PluginUse, Route,
+};
+use crate::ids::UpstreamId;
+use crate::proxy::{Refused, Rehearsal};
+
+/// What a route does with a request, as far as no plugin decides.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Plan {
+    /// Names of plugins, in the order of requests.
+    chain: Vec<String>,
+    /// An upstream, or what the route does in its place.
+    action: String,
+    /// Upstreams that it may go to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    upstreams: Vec<Group>,
+    /// What the upstream is asked for, where that is not what the client asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    /// Where a redirect leads to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<String>,
+    /// Fields that are changed, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<String>,
+}
+
+/// An upstream.
+#[derive(Debug, Serialize)]
+struct Group {
+    name: String,
+    peers: Vec<String>,
+}
+
+impl Plan {
+    /// # Errors
+    /// The proxy would refuse the request on this route.
+    pub(super) fn of(config: &Config, route: &Route, rehearsal: &Rehearsal) -> Result<Self, Refused> {
+        let name = |id: UpstreamId| config.upstreams.get(id.index()).map(|upstream| &*upstream.name);
+        let plugin = |used: &PluginUse| {
+            config.plugins.get(used.plugin.index()).map_or_else(String::new, |plugin| plugin.name.to_string())
+        };
+        let upstreams = route.action.upstreams().filter_map(|id| config.upstreams.get(id.index()));
+        Ok(Self {
+            chain: route.chain.iter().map(plugin).collect(),
+            action: route.action.told(name),
+            upstreams: upstreams
+                .map(|upstream| Group {
+                    name: upstream.name.to_string(),
+                    peers: upstream.peers.iter().map(PeerAddress::to_string).collect(),
+                })
+                .collect(),
+            target: rehearsal.target(route)?,
+            location: match &route.action {
+                Action::Redirect(redirect) => Some(rehearsal.location(route, redirect)?),
+                _ => None,
+            },
+            changes: changes(&route.edits),
+        })
+    }
+}
+
+fn changes(edits: &Edits) -> Vec<String> {
+    let mut changes = Vec::new();
+    if let HostHeader::Name(host) = &edits.host {
+        changes.push(format!("host: the upstream is sent `{}`", String::from_utf8_lossy(host.as_bytes())));
+    }
+    changes.extend(fields("request", &edits.request_headers));
+    changes.extend(fields("response", &edits.response_headers));
+    changes
+}
+
+fn fields<'a>(side: &'a str, edits: &'a HeaderEdits) -> impl Iterator<Item = String> + 'a {
+    let value = |value: &FieldValue| match value {
+        FieldValue::Fixed(value) => String::from_utf8_lossy(value.as_bytes()).into_owned(),
+        FieldValue::Made(template) => template.to_string(),
+    };
+    let removed = edits.remove.iter().map(move |name| format!("{side}: `{name}` is removed"));
+    let set = edits.set.iter().map(move |(name, to)| format!("{side}: `{name}` is set to `{}`", value(to)));
+    let added =
+        edits.append.iter().map(move |(name, to)| format!("{side}: `{name}: {}` is added", value(to)));
+    removed.chain(set).chain(added)
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.chain.is_empty() {
+            writeln!(f, "chain: {} (the responses in reverse)", self.chain.join(" → "))?;
+        }
+        if let Some(target) = &self.target {
+            writeln!(f, "target: {target}")?;
+        }
+        match (self.upstreams.as_slice(), &self.location) {
+            ([upstream], _) => {
+                writeln!(f, "upstream: {}: {} in turn", upstream.name, upstream.peers.join(", "))?;
+            }
+            ([], Some(location)) => writeln!(f, "redirect: {}, here {location}", self.action)?,
+            ([], None) => writeln!(f, "response: {}", self.action)?,
+            (upstreams, _) => {
+                writeln!(f, "upstream: {}", self.action)?;
+                for upstream in upstreams {
+                    writeln!(f, "  {}: {} in turn", upstream.name, upstream.peers.join(", "))?;
+                }
+            }
+        }
+        for change in &self.changes {
+            writeln!(f, "{change}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! What happens to the requests of a route. Knows nothing of how it is done.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use crate::ids::UpstreamId;
+
+use super::template::{Template, Variable};
+
+/// Where a route's requests go, unless a plugin answers or chooses an upstream.
+#[derive(Debug, Clone)]
+pub enum Action {
+    Upstream(UpstreamId),
+    Redirect(Redirect),
+    Respond(Respond),
+}
+
+/// `redirect`
+#[derive(Debug, Clone)]
+pub struct Redirect {
+    /// 301, 302, 303, 307 or 308.
+    pub status: StatusCode,
+    /// What becomes `location`.
+    pub to: Template<Variable>,
+}
+
+/// `respond`
+#[derive(Debug, Clone)]
+pub struct Respond {
+    pub status: StatusCode,
+    /// With a `content-type` where there is a body.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub body: Bytes,
+}
+
+impl Action {
+    /// The upstreams that a request may go to.
+    pub fn upstreams(&self) -> impl Iterator<Item = UpstreamId> {
+        match self {
+            Action::Upstream(id) => Some(*id),
+            Action::Redirect(_) | Action::Respond(_) => None,
+        }
+        .into_iter()
+    }
+
+    /// For people: `api`, `302 to https://{host}{path}{query}`, `a fixed 200`.
+    pub fn told<'a>(&self, name: impl Fn(UpstreamId) -> Option<&'a str>) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = match self {
+            Action::Upstream(id) => write!(text, "{}", name(*id).unwrap_or_default()),
+            Action::Redirect(redirect) => write!(text, "{} to {}", redirect.status.as_u16(), redirect.to),
+            Action::Respond(respond) => write!(text, "a fixed {}", respond.status.as_u16()),
+        };
+        text
+    }
+}
