@@ -4,6 +4,7 @@ mod check;
 mod explain;
 mod plugin;
 mod proxy;
+mod reload;
 mod run;
 
 use std::io::IsTerminal;
@@ -17,6 +18,9 @@ use crate::plugin::{COMPILE_ARGUMENT, compile_child};
 
 /// Bad configuration or plugin. (2 is clap's, for wrong usage.)
 const BAD_INPUT: u8 = 1;
+
+/// No running proxy could be asked.
+const OUT_OF_REACH: u8 = 3;
 
 #[derive(Debug, Parser)]
 #[command(name = "edgewright", version, about = "A programmable edge proxy: WebAssembly plugins on Pingora")]
@@ -35,6 +39,8 @@ enum Command {
     Check(check::Check),
     /// Say which route a request takes, and why
     Explain(explain::Explain),
+    /// Have a running proxy read its configuration again
+    Reload(reload::Reload),
     /// Look at plugins
     #[command(subcommand)]
     Plugin(plugin::Plugin),
@@ -53,6 +59,7 @@ pub fn main() -> ExitCode {
         Command::Proxy(proxy) => proxy.run(),
         Command::Check(check) => check.run(),
         Command::Explain(explain) => explain.run(),
+        Command::Reload(reload) => reload.run(),
         Command::Plugin(plugin) => plugin.run(),
         Command::Version => {
             out(&format!("edgewright {}\n", env!("CARGO_PKG_VERSION")));

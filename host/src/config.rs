@@ -35,7 +35,7 @@ mod template;
 mod example;
 mod suggest;
 
-pub use load::load;
+pub use load::{admin_address, load};
 pub use proxy_flags::{ProxyFlags, for_proxy};
 pub use render::{Color, render};
 

@@ -40,7 +40,6 @@ use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, Result};
 
-use crate::observe::access_log::AccessLog;
 use crate::snapshot::Generation;
 
 pub use connection::{Edge, log_refused};
@@ -52,7 +51,6 @@ pub use rehearsal::{Refused, Rehearsal};
 pub struct EdgeProxy {
     /// What new requests are served by.
     pub generation: Arc<ArcSwap<Generation>>,
-    pub access_log: Option<AccessLog>,
     pub in_flight: Requests,
 }
 
@@ -62,7 +60,7 @@ impl ProxyHttp for EdgeProxy {
     type CTX = Box<Ctx>;
 
     fn new_ctx(&self) -> Box<Ctx> {
-        Box::new(Ctx::new(self.generation.load_full(), self.access_log.clone(), self.in_flight.enter()))
+        Box::new(Ctx::new(self.generation.load_full(), self.in_flight.enter()))
     }
 
     /// None: Pingora's own compression module would be asked on each request and is never on.

@@ -4,6 +4,7 @@ mod announce;
 mod background;
 mod listeners;
 mod shutdown;
+mod signals;
 mod workers;
 
 use std::net::SocketAddr;
@@ -18,18 +19,21 @@ use pingora::server::RunArgs;
 use pingora::server::configuration::ServerConf;
 use pingora::services::background::background_service;
 use pingora::services::listening::Service;
+use tokio::sync::watch;
 
-use crate::config::model::{Config, LogSink};
+use crate::config::model::Config;
 use crate::control::admin::{Admin, Facts};
 use crate::control::health::Health;
-use crate::observe::access_log::{AccessLog, OpenFailed, Sink};
+use crate::control::reload::{self, LogFile, ReloadMetrics, Source};
+use crate::observe::access_log::{self, OpenFailed};
 use crate::observe::{logging, registry};
 use crate::plugin::{Compiler, Engine, EngineError, EngineOptions};
 use crate::proxy::{Edge, EdgeProxy, Requests, log_refused};
-use crate::snapshot::{Builder, Failure};
+use crate::snapshot::{Builder, Failure, Generation};
 use crate::upstream::metrics::UpstreamMetrics;
 use crate::upstream::{Resolver, Upstreams};
 
+pub use background::reachable;
 pub use listeners::CannotListen;
 pub use workers::Workers;
 
@@ -55,16 +59,19 @@ pub enum CannotStart {
     Thread(std::io::Error),
 }
 
-/// Runs a configuration until a signal ends it; the process then exits with 0.
+/// Runs a configuration until a signal ends it; the process then exits with 0. What `source` reads later takes its
+/// place when a reload is asked for.
 ///
 /// # Errors
 /// Something of the configuration does not work on this machine, or a plugin can't be loaded.
-pub fn run(config: &Config) -> Result<(), CannotStart> {
+pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let started = Instant::now();
-    let refused: Arc<OnceLock<AccessLog>> = Arc::default();
-    let ear = Arc::clone(&refused);
+    let serving: Arc<OnceLock<Arc<ArcSwap<Generation>>>> = Arc::default();
+    let ear = Arc::clone(&serving);
     logging::init(move |reason| {
-        if let Some(log) = ear.get() {
+        if let Some(generation) = ear.get()
+            && let Some(log) = &generation.load().access_log
+        {
             log_refused(log, reason);
         }
     })
@@ -83,41 +90,55 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
     let ticker = engine.ticker();
     let upstream_metrics = UpstreamMetrics::register(&mut registry);
     let upstreams = Arc::new(Upstreams::build(config));
-    let resolver = Resolver::new(&upstreams, &config.dns, upstream_metrics);
+    let resolver = Arc::new(Resolver::new(&upstreams, &config.dns, upstream_metrics.clone()));
     let mut builder = Builder::new(engine, &mut registry);
-    let generation = builder.build(config, upstreams).map_err(CannotStart::Plugins)?;
+    let mut generation = builder.build(config, upstreams, None).map_err(CannotStart::Plugins)?;
 
-    let access_log = config.access_log.as_ref().map(|log| AccessLog::start(&sink(&log.sink))).transpose()?;
-    if let Some(log) = &access_log {
-        log.register(&mut registry);
-        let _ = refused.set(log.clone());
-    }
+    let log_file = LogFile::start(config, access_log::register(&mut registry))?;
+    generation.access_log = log_file.log();
+    let reload_metrics = ReloadMetrics::register(&mut registry);
+    reload_metrics.serves(generation.number);
     let _ticking = ticker.start().map_err(CannotStart::Thread)?;
 
     announce::lines(config, &generation, &workers, started);
     let generation = Arc::new(ArcSwap::from_pointee(generation));
+    let _ = serving.set(Arc::clone(&generation));
     let health = Health::default();
+    let resolver = watch::Sender::new(resolver);
+    let resolving = background::Resolving(resolver.subscribe());
+    let reloads = reload::start(reload::Parts {
+        source,
+        running: config.clone(),
+        builder,
+        generation: Arc::clone(&generation),
+        resolver,
+        upstream_metrics,
+        log_file,
+        health: health.clone(),
+        metrics: reload_metrics,
+    })
+    .map_err(CannotStart::Thread)?;
     let requests = Requests::default();
     let heard = Arc::new(AtomicBool::new(false));
+    let reload_heard = Arc::new(AtomicBool::new(false));
 
     let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers));
     server.bootstrap();
-    let resolving =
-        server.add_service(background_service("resolver", background::Resolving(Arc::new(resolver))));
-    let edge = EdgeProxy {
-        generation: Arc::clone(&generation),
-        access_log: access_log.clone(),
-        in_flight: requests.clone(),
-    };
+    let resolving = server.add_service(background_service("resolver", resolving));
+    let edge = EdgeProxy { generation: Arc::clone(&generation), in_flight: requests.clone() };
     let public_service = server.add_service(public_service(config, &server, edge));
     public_service.add_dependency(&resolving);
     server.add_service(background_service(
         "readiness",
         background::Readiness {
             listeners: public.clone(),
-            signals_heard: Arc::clone(&heard),
+            signals_heard: [Arc::clone(&heard), Arc::clone(&reload_heard)],
             health: health.clone(),
         },
+    ));
+    server.add_service(background_service(
+        "signals",
+        signals::Listening { reloads: reloads.clone(), heard: reload_heard },
     ));
     if let Some(address) = admin {
         let facts = Facts {
@@ -127,7 +148,9 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
             workers_reason: workers.reason.clone(),
             listeners: public.iter().map(ToString::to_string).collect(),
         };
-        let admin = Admin { registry: Arc::new(registry), health: health.clone(), generation, facts };
+        let generation = Arc::clone(&generation);
+        let admin =
+            Admin { registry: Arc::new(registry), health: health.clone(), generation, reloads, facts };
         server.add_service(background_service("admin", background::AdminListener::new(address, admin)));
     }
     server.add_service(background_service(
@@ -135,7 +158,7 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
         shutdown::Drain {
             grace: config.server.grace,
             requests: requests.clone(),
-            access_log: access_log.clone(),
+            generation: Arc::clone(&generation),
             health: health.clone(),
         },
     ));
@@ -147,16 +170,16 @@ pub fn run(config: &Config) -> Result<(), CannotStart> {
             heard,
         }),
     });
-    shutdown::flush(access_log.as_ref());
+    shutdown::flush(&generation);
     Ok(())
 }
 
 /// One service for all public listeners: each service of Pingora has threads of its own.
 fn public_service(config: &Config, server: &Server, edge: EdgeProxy) -> Service<Edge> {
-    let (generation, access_log) = (Arc::clone(&edge.generation), edge.access_log.clone());
+    let generation = Arc::clone(&edge.generation);
     let mut proxy = HttpProxy::new(edge, Arc::clone(&server.configuration));
     proxy.handle_init_modules();
-    let mut service = Service::new("edge".to_owned(), Edge::new(proxy, generation, access_log));
+    let mut service = Service::new("edge".to_owned(), Edge::new(proxy, generation));
     for listener in &config.listeners {
         service.add_tcp(&listener.address.to_string());
     }
@@ -174,13 +197,5 @@ fn pingora_conf(config: &Config, workers: &Workers) -> ServerConf {
         grace_period_seconds: Some(config.server.grace.as_millis().div_ceil(1000) as u64),
         graceful_shutdown_timeout_seconds: Some(0),
         ..ServerConf::default()
-    }
-}
-
-fn sink(sink: &LogSink) -> Sink {
-    match sink {
-        LogSink::Stdout => Sink::Stdout,
-        LogSink::Stderr => Sink::Stderr,
-        LogSink::File(path) => Sink::File(path.clone()),
     }
 }

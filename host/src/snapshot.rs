@@ -2,6 +2,7 @@
 //! with. Knows no files and no sockets.
 
 mod build;
+mod carry_over;
 mod metrics;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use ipnet::IpNet;
 
 use crate::config::model::{Action, ClientLimits, Edits, Server, ServerTiming, UnderscoreHeaders};
 use crate::listener::Listeners;
+use crate::observe::access_log::AccessLog;
 use crate::plugin::exchange::UpstreamNames;
 use crate::plugin::{Chain, Plugin};
 use crate::route::RouteTable;
@@ -34,6 +36,8 @@ pub struct Generation {
     pub policy: Policy,
     /// What new connections are taken by.
     pub listeners: Listeners,
+    /// Where each request has its line.
+    pub access_log: Option<AccessLog>,
     /// Attributes that the access log writes.
     pub log_attributes: Vec<String>,
     /// Requests that no route took, or that were refused before.

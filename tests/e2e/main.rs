@@ -47,4 +47,7 @@ mod cli;
 mod examples;
 mod explain;
 mod log_sinks;
+mod reload;
+mod reload_faults;
+mod reload_watch;
 mod shutdown;

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::client::{Ask, Connection, get};
+use crate::client::{Ask, Connection, ask, get};
 use crate::message::Response;
 use crate::metrics::Metrics;
 use crate::process::{Finished, Process, wait_for_line};
@@ -89,12 +89,56 @@ impl Proxy {
         Connection::open(self.address)
     }
 
+    /// # Panics
+    /// There is none.
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin.expect("an admin address")
+    }
+
     /// GETs a path of the admin address.
     ///
     /// # Panics
     /// There is none.
     pub fn admin(&self, path: &str) -> Response {
         get(path).host("localhost").send(self.admin.expect("an admin address"))
+    }
+
+    /// Has the configuration read again, and returns the answer.
+    ///
+    /// # Panics
+    /// There is no admin address.
+    pub fn reload(&self) -> Response {
+        ask("POST", "/reload").host("localhost").send(self.admin.expect("an admin address"))
+    }
+
+    /// Rewrites the configuration file, as an editor does: a new file in the place of the old one.
+    ///
+    /// # Panics
+    /// It can't be read or written.
+    pub fn edit_config(&self, edit: impl FnOnce(&str) -> String) {
+        let path = self.directory().join("edgewright.toml");
+        let text = std::fs::read_to_string(&path).expect("a configuration");
+        self.put("edgewright.toml", edit(&text));
+    }
+
+    /// Puts a file in its place below the directory, all at once.
+    ///
+    /// # Panics
+    /// It can't be written.
+    pub fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let new = self.directory().join(format!("{path}.new"));
+        std::fs::write(&new, content).expect("a file");
+        std::fs::rename(&new, self.directory().join(path)).expect("a file");
+    }
+
+    /// Memory of the process that is resident, in KiB.
+    ///
+    /// # Panics
+    /// The system does not tell.
+    pub fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).expect("a process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 
     pub fn metrics(&self) -> Metrics {

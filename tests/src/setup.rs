@@ -183,6 +183,16 @@ impl Setup {
         Proxy::start(&arguments, self.directory, self.address, Some(self.admin))
     }
 
+    /// Starts the proxy with another configuration file than the one that is written here, and with more arguments.
+    ///
+    /// # Panics
+    /// It doesn't get ready.
+    pub fn start_with(self, config: &str, more: &[&str]) -> Proxy {
+        self.write();
+        let arguments = [&["run", "--config", config], more].concat();
+        Proxy::start(&arguments, self.directory, self.address, Some(self.admin))
+    }
+
     /// Starts the proxy with a standard error that nobody reads, and fills that once it is ready.
     ///
     /// # Panics

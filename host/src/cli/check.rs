@@ -69,23 +69,9 @@ fn plugins(config: &Config) -> Vec<Diagnostic> {
     };
     let mut registry = registry::registry();
     let upstreams = Arc::new(Upstreams::build(config));
-    match Builder::new(engine, &mut registry).build(config, upstreams) {
+    match Builder::new(engine, &mut registry).build(config, upstreams, None) {
         Ok(_) => Vec::new(),
-        Err(failures) => failures.iter().map(diagnostic).collect(),
-    }
-}
-
-/// A plugin's mistake, at the place where the configuration names it.
-pub(super) fn diagnostic(failure: &Failure) -> Diagnostic {
-    let (code, place, help) = match failure {
-        Failure::Load { place, source, .. } => (codes::PLUGIN_LOAD, place, source.reason.help()),
-        Failure::Configure { place, .. } => (codes::PLUGIN_CONFIGURE, place, None),
-        Failure::Listener(_) => (codes::BAD_CERTIFICATE, &None, None),
-    };
-    let diagnostic = Diagnostic::error(code, failure.to_string()).at(place.clone());
-    match help {
-        Some(help) => diagnostic.with_help(help),
-        None => diagnostic,
+        Err(failures) => failures.iter().map(Failure::diagnostic).collect(),
     }
 }
 

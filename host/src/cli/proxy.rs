@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::config::{self, ProxyFlags};
+use crate::control::reload::Source;
 
 use super::{mistakes, run};
 
@@ -26,6 +27,9 @@ pub(super) struct Proxy {
     /// Admin address (metrics, health, status); none if not given
     #[arg(long, value_name = "ADDRESS")]
     admin: Option<String>,
+    /// Take changes of the plugins without being asked to
+    #[arg(long)]
+    watch: bool,
 }
 
 impl Proxy {
@@ -38,7 +42,11 @@ impl Proxy {
             admin: self.admin.clone(),
         };
         match config::for_proxy(&flags) {
-            Ok(checked) => run::start(&checked),
+            Ok(checked) => {
+                let watch = self.watch;
+                let read = Box::new(move || config::for_proxy(&flags));
+                run::start(&checked, Source { file: None, watch, read })
+            }
             Err(diagnostics) => mistakes(&diagnostics),
         }
     }

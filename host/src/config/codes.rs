@@ -141,6 +141,9 @@ codes! {
         "Attribute keys are up to 64 of `a` to `z`, digits, `.`, `_` and `-`.";
     BAD_LOG_FILE = 702, "access log can't be written there",
         "The access log is appended to a regular file, in a directory that is there.";
+
+    NEEDS_RESTART = 801, "change that needs a restart",
+        "What the process was started with, its listeners and threads, can't change while it runs.";
 }
 
 /// The row of a code.

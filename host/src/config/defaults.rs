@@ -69,6 +69,8 @@ pub(crate) fn server() -> Server {
         // What a request costs is nobody's business but the operator's.
         server_timing: ServerTiming::Off,
         limits: ClientLimits::DEFAULT,
+        // Who deploys says when: half a deployment is no configuration.
+        watch: false,
     }
 }
 

@@ -111,6 +111,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("underscore-headers", "underscore-headers = \"keep\""),
     ("upstream", "upstream = \"api\""),
     ("upstreams", "[upstreams.api]"),
+    ("watch", "watch = true"),
     ("window", "window = \"10s\""),
     ("write", "write = \"30s\""),
 ];

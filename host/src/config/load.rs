@@ -1,6 +1,7 @@
 //! A configuration file, from its path to the checked model: splits it into its sections and has each of
 //! them read and checked.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use super::check::{self, Shelf, Taken};
@@ -25,6 +26,20 @@ pub fn load(path: &Path) -> Result<Checked, Vec<Diagnostic>> {
         return Err(found);
     }
     Ok(Checked { config, warnings: found })
+}
+
+/// The admin address of a configuration file, whatever else is wrong in it: where a proxy that runs with an earlier
+/// form of it can be asked. `None` where it has none that can be read.
+pub fn admin_address(path: &Path) -> Option<SocketAddr> {
+    let file = source::read(path).ok()?;
+    let tree = syntax::parse(&file).ok()?;
+    let mut scope = Scope::new(file.clone());
+    match Root::new(tree).section(&mut scope, "admin") {
+        Taking::Read(span, section) => {
+            check::admin(&mut scope, &mut Taken::default(), span, section).map(|admin| admin.address)
+        }
+        Taking::Absent | Taking::Failed => None,
+    }
 }
 
 fn without_file(found: Diagnostic) -> Diagnostic {
@@ -76,6 +91,7 @@ fn checked(scope: &mut Scope, mut root: Root<'_>, path: &Path) -> Config {
         Taking::Read(_, section) => check::access_log(scope, section.value, base),
         _ => Some(defaults::access_log()),
     };
+    let plugin_dir = shelf.dir().to_owned();
     let (plugins, unused_plugins) = shelf.into_parts();
     let upstreams = upstreams.table;
     Config {
@@ -88,6 +104,7 @@ fn checked(scope: &mut Scope, mut root: Root<'_>, path: &Path) -> Config {
         routes,
         access_log,
         admin,
+        plugin_dir: Some(plugin_dir),
         plugin_cache,
     }
 }

@@ -44,6 +44,8 @@ pub struct Config {
     pub routes: Vec<Route>,
     pub access_log: Option<AccessLog>,
     pub admin: Option<Admin>,
+    /// The plugins directory; none where plugins are named by their files.
+    pub plugin_dir: Option<PathBuf>,
     /// Where compiled plugins are kept between starts.
     pub plugin_cache: Option<PathBuf>,
 }
@@ -63,6 +65,8 @@ pub struct Server {
     pub owned_headers: Vec<HeaderName>,
     /// Whether request headers with `_` in their name pass (they fold to `-` in many applications).
     pub underscore_headers: UnderscoreHeaders,
+    /// Whether a change of the files is taken without being asked to.
+    pub watch: bool,
     pub limits: ClientLimits,
     pub server_timing: ServerTiming,
 }

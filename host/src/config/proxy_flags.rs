@@ -82,6 +82,7 @@ pub fn for_proxy(flags: &ProxyFlags) -> Result<Checked, Vec<Diagnostic>> {
         }],
         access_log: Some(defaults::access_log()),
         admin,
+        plugin_dir: None,
         plugin_cache: default_cache(),
     };
     Ok(Checked { config, warnings: found })

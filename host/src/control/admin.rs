@@ -1,6 +1,7 @@
-//! The admin address: `/metrics`, `/healthz`, `/readyz` and `/status`. Reads only; on a service of its own,
-//! so that it answers however busy the workers are.
+//! The admin address: `/metrics`, `/healthz`, `/readyz` and `/status`, which are read only, and `/reload`. On a
+//! service of its own, so that it answers however busy the workers are.
 
+mod reload;
 mod status;
 
 use std::sync::Arc;
@@ -17,12 +18,14 @@ use crate::observe::registry;
 use crate::snapshot::Generation;
 
 use super::health::{Health, State};
+use super::reload::Reloads;
 
 /// What the admin address tells.
 pub struct Admin {
     pub registry: Arc<Registry>,
     pub health: Health,
     pub generation: Arc<ArcSwap<Generation>>,
+    pub reloads: Reloads,
     pub facts: Facts,
 }
 
@@ -41,7 +44,12 @@ pub struct Facts {
 impl ServeHttp for Admin {
     async fn response(&self, session: &mut ServerSession) -> Response<Vec<u8>> {
         let head = session.req_header();
-        let mut response = self.answer(&head.method, head.uri.path());
+        let mut response = if head.uri.path() == "/reload" {
+            reload::answer(&self.reloads, session).await
+        } else {
+            self.answer(&head.method, head.uri.path())
+        };
+        let head = session.req_header();
         // Pingora writes what it is given: the body of a HEAD is ours to leave out.
         let length = response.body().len();
         response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
@@ -71,18 +79,24 @@ impl Admin {
             },
             "/status" => {
                 let generation = self.generation.load();
-                let status = status::Status::of(&self.facts, self.health.state(), &generation);
-                match serde_json::to_vec_pretty(&status) {
-                    Ok(mut body) => {
-                        body.push(b'\n');
-                        typed(StatusCode::OK, "application/json", body)
-                    }
-                    Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the status could not be written\n"),
-                }
+                let last = self.reloads.last();
+                let status =
+                    status::Status::of(&self.facts, self.health.state(), &generation, last.as_deref());
+                json(StatusCode::OK, &status)
             }
-            "/" => text(StatusCode::OK, "/metrics /healthz /readyz /status\n"),
-            _ => text(StatusCode::NOT_FOUND, "there are /metrics, /healthz, /readyz and /status\n"),
+            "/" => text(StatusCode::OK, "/metrics /healthz /readyz /status /reload\n"),
+            _ => text(StatusCode::NOT_FOUND, "there are /metrics, /healthz, /readyz, /status and /reload\n"),
         }
+    }
+}
+
+fn json(status: StatusCode, answer: &impl serde::Serialize) -> Response<Vec<u8>> {
+    match serde_json::to_vec_pretty(answer) {
+        Ok(mut body) => {
+            body.push(b'\n');
+            typed(status, "application/json", body)
+        }
+        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written\n"),
     }
 }
 

@@ -7,4 +7,4 @@ mod writer;
 
 pub use escape::Escaped;
 pub use record::{PluginTime, Record};
-pub use writer::{AccessLog, OpenFailed, Sink};
+pub use writer::{AccessLog, OpenFailed, Opened, Sink, register};

@@ -3,9 +3,9 @@
 //! lost. Knows nothing of what the lines say.
 
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::counter::Counter;
@@ -30,26 +30,41 @@ struct Inner {
     queued: AtomicU64,
     /// Lines of the queue that the writer is done with.
     done: AtomicU64,
-    written: Counter,
-    dropped: Counter,
+    counts: Counts,
+    redirected: AtomicBool,
+    /// What the lines are to go into from now on.
+    next: Mutex<Option<Target>>,
 }
+
+/// What became of lines. Cloning shares it.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// Lines that were written.
+    pub written: Counter,
+    /// Lines that were not: the queue was full, or the sink refused them.
+    pub dropped: Counter,
+}
+
+/// What lines go into.
+pub type Target = Box<dyn Write + Send>;
 
 impl Lines {
     /// Starts the writer's thread.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(name: &str, target: impl Write + Send + 'static) -> io::Result<Self> {
+    pub fn start(name: &str, target: impl Write + Send + 'static, counts: Counts) -> io::Result<Self> {
         let (queue, lines) = sync_channel(QUEUE);
         let shared = Self(Arc::new(Inner {
             queue,
             queued: AtomicU64::new(0),
             done: AtomicU64::new(0),
-            written: Counter::default(),
-            dropped: Counter::default(),
+            counts,
+            redirected: AtomicBool::new(false),
+            next: Mutex::default(),
         }));
         let inner = Arc::downgrade(&shared.0);
-        let mut sink = Sink { target, torn: false };
+        let mut sink: Sink<Target> = Sink { target: Box::new(target), torn: false };
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || write_all(&lines, &mut sink, &inner))?;
@@ -64,24 +79,25 @@ impl Lines {
             }
             // Full, or the thread is gone.
             Err(_) => {
-                self.0.dropped.inc();
+                self.0.counts.dropped.inc();
             }
         }
     }
 
+    /// Has the lines go into something else, those that still wait included.
+    pub fn redirect(&self, target: Target) {
+        *self.0.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
+        self.0.redirected.store(true, Ordering::Release);
+    }
+
     /// Counts a line that could not be made.
     pub fn drop_one(&self) {
-        self.0.dropped.inc();
+        self.0.counts.dropped.inc();
     }
 
-    /// Lines that were written.
-    pub fn written(&self) -> &Counter {
-        &self.0.written
-    }
-
-    /// Lines that were not: the queue was full, or the sink refused them.
-    pub fn dropped(&self) -> &Counter {
-        &self.0.dropped
+    /// Lines that were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.0.counts.dropped.get()
     }
 
     /// Waits until what was handed over so far is written, at most `deadline` long. For the end of the
@@ -99,10 +115,22 @@ impl Lines {
     }
 }
 
+impl Inner {
+    fn redirection(&self) -> Option<Target> {
+        if !self.redirected.swap(false, Ordering::Acquire) {
+            return None;
+        }
+        self.next.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// The writer's thread: drains the queue in batches.
-fn write_all(lines: &Receiver<Vec<u8>>, sink: &mut Sink<impl Write>, shared: &Weak<Inner>) {
+fn write_all(lines: &Receiver<Vec<u8>>, sink: &mut Sink<Target>, shared: &Weak<Inner>) {
     let mut batch: Vec<u8> = Vec::with_capacity(64 * 1024);
     loop {
+        if let Some(target) = shared.upgrade().and_then(|shared| shared.redirection()) {
+            *sink = Sink { target, torn: false };
+        }
         let mut count = 0u64;
         let mut ended = false;
         while batch.len() < BATCH {
@@ -122,8 +150,8 @@ fn write_all(lines: &Receiver<Vec<u8>>, sink: &mut Sink<impl Write>, shared: &We
             let written = sink.write(&batch).min(count);
             batch.clear();
             if let Some(shared) = shared.upgrade() {
-                shared.written.inc_by(written);
-                shared.dropped.inc_by(count - written);
+                shared.counts.written.inc_by(written);
+                shared.counts.dropped.inc_by(count - written);
                 shared.done.fetch_add(count, Ordering::Release);
             }
         } else if ended {
@@ -168,6 +196,8 @@ impl<W: Write> Sink<W> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::*;
 
     /// Takes some bytes, then refuses until it is emptied.
@@ -203,15 +233,34 @@ mod tests {
     }
 
     #[test]
+    fn lines_go_into_something_else_when_they_are_told_to() {
+        let (mut first, writer) = io::pipe().unwrap();
+        let counts = Counts::default();
+        let lines = Lines::start("test", writer, counts.clone()).unwrap();
+        lines.send(b"one\n".to_vec());
+        assert!(lines.flush(Duration::from_secs(10)));
+        let (mut second, writer) = io::pipe().unwrap();
+        lines.redirect(Box::new(writer));
+        lines.send(b"two\n".to_vec());
+        assert!(lines.flush(Duration::from_secs(10)));
+        assert_eq!((counts.written.get(), lines.dropped()), (2, 0));
+        drop(lines);
+        let (mut before, mut after) = (String::new(), String::new());
+        first.read_to_string(&mut before).unwrap();
+        second.read_to_string(&mut after).unwrap();
+        assert_eq!((before.as_str(), after.as_str()), ("one\n", "two\n"));
+    }
+
+    #[test]
     fn a_sink_that_stops_holds_nobody_up_and_drops_are_counted() {
         let (reader, writer) = io::pipe().unwrap();
-        let lines = Lines::start("test", writer).unwrap();
+        let lines = Lines::start("test", writer, Counts::default()).unwrap();
         // More than the pipe and the queue hold together.
         for _ in 0..2 * QUEUE {
             lines.send(vec![b'x'; 512]);
         }
         assert!(!lines.flush(Duration::from_millis(10)));
-        assert!(lines.dropped().get() > 0);
+        assert!(lines.dropped() > 0);
         drop(reader);
         assert!(lines.flush(Duration::from_secs(10)), "the rest was refused, and that is counted");
     }

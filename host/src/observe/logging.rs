@@ -9,7 +9,7 @@ use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-use super::lines::Lines;
+use super::lines::{Counts, Lines};
 
 /// Environment variable with the filter, in the syntax of `tracing_subscriber::EnvFilter`.
 pub const FILTER_VARIABLE: &str = "EDGEWRIGHT_LOG";
@@ -34,7 +34,7 @@ static LINES: OnceLock<Lines> = OnceLock::new();
 /// # Errors
 /// The system gives no thread for its writer.
 pub fn init(refused: impl Fn(&str) + Send + Sync + 'static) -> io::Result<()> {
-    let lines = Lines::start("log", io::stderr())?;
+    let lines = Lines::start("log", io::stderr(), Counts::default())?;
     if LINES.set(lines).is_err() {
         return Ok(());
     }

@@ -96,6 +96,10 @@ impl Blueprint {
         Ok(Box::new(Instance::new(store, functions, self.stack, seat)))
     }
 
+    pub(super) fn component(&self) -> &Component {
+        self.component.component()
+    }
+
     pub(super) fn takes_configuration(&self) -> bool {
         self.exports.configure.is_some()
     }

@@ -53,6 +53,12 @@ impl Configurations {
         ConfigId(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
+    /// How many of them are not among these.
+    pub(super) fn stale_beside(&self, wanted: &[&Map<String, Value>]) -> usize {
+        let list = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        list.iter().filter(|known| !wanted.contains(&&known.object)).count()
+    }
+
     /// The JSON text of a configuration.
     pub(super) fn json(&self, id: ConfigId) -> Option<Arc<str>> {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner);

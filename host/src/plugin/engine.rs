@@ -100,6 +100,11 @@ impl Engine {
         self.0.metrics.register(registry);
     }
 
+    /// Takes the metrics of a plugin away that no generation has any more.
+    pub fn forget(&self, plugin: &Arc<str>) {
+        self.0.metrics.forget(plugin);
+    }
+
     pub(super) fn wasmtime(&self) -> &wasmtime::Engine {
         &self.0.wasmtime
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::artifact::{self, Source};
+use super::artifact::{self, Compiled, Source};
 use super::blueprint::Blueprint;
 use super::configuration::{ConfigId, Configurations};
 use super::contract::{Import, Survey};
@@ -30,8 +30,12 @@ use crate::phase::Phase;
 /// A plugin with a larger time limit runs on a fiber, so that it does not hold its worker.
 const AT_ONCE: Duration = Duration::from_millis(10);
 
+/// Configurations of an earlier generation that instances may still know. Each instance keeps what it made of
+/// them, so that there must be a bound; below it, a change of a configuration costs no instance.
+const STALE_CONFIGURATIONS: usize = 8;
+
 /// What is to be loaded.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PluginSpec {
     pub name: Arc<str>,
     pub file: PathBuf,
@@ -48,6 +52,8 @@ pub struct PluginSpec {
 /// A loaded plugin. One for all routes that use it.
 pub struct Plugin {
     name: Arc<str>,
+    /// As it was loaded.
+    spec: PluginSpec,
     hash: String,
     size: usize,
     compile_time: Duration,
@@ -71,21 +77,47 @@ impl Plugin {
     /// # Errors
     /// The file can't be a plugin, or not with these limits.
     pub fn load(engine: &Engine, spec: &PluginSpec) -> Result<Arc<Self>, LoadError> {
-        let loaded = Self::try_load(engine, spec).map(Arc::new);
-        let plugin = loaded.map_err(|reason| LoadError {
-            plugin: Arc::clone(&spec.name),
-            file: spec.file.clone(),
-            reason,
-        })?;
-        engine.metrics().show(&plugin);
-        Ok(plugin)
+        let loaded = artifact::read(&spec.file, spec.sha256.as_deref()).and_then(|source| {
+            let survey = checked(&source, spec)?;
+            let compiled = artifact::compile(engine, &source)?;
+            Self::put_together(engine, spec, source, survey, compiled)
+        });
+        loaded.map_err(|reason| unloaded(spec, reason))
     }
 
-    fn try_load(engine: &Engine, spec: &PluginSpec) -> Result<Self, LoadReason> {
-        let source = artifact::read(&spec.file, spec.sha256.as_deref())?;
-        let survey = Survey::of(&source.bytes)?;
-        survey.check(&spec.grants)?;
-        let compiled = artifact::compile(engine, &source)?;
+    /// As [`load`](Self::load), of a plugin that is loaded. Where its file and what is said of it are the same,
+    /// it is the same plugin, with its instances, unless too many of its configurations are not `wanted` any
+    /// more; where the file is the same, the code is.
+    ///
+    /// # Errors
+    /// As those of [`load`](Self::load).
+    pub fn load_anew(
+        self: &Arc<Self>,
+        engine: &Engine,
+        spec: &PluginSpec,
+        wanted: &[&Map<String, Value>],
+    ) -> Result<Arc<Self>, LoadError> {
+        let failed = |reason| unloaded(spec, reason);
+        let source = artifact::read(&spec.file, spec.sha256.as_deref()).map_err(failed)?;
+        if source.hash != self.hash {
+            return Self::load(engine, spec);
+        }
+        if self.spec == *spec && self.configurations.stale_beside(wanted) <= STALE_CONFIGURATIONS {
+            return Ok(Arc::clone(self));
+        }
+        let compiled =
+            Compiled { component: self.blueprint.component().clone(), took: Duration::ZERO, cached: true };
+        let survey = checked(&source, spec).map_err(failed)?;
+        Self::put_together(engine, spec, source, survey, compiled).map_err(failed)
+    }
+
+    fn put_together(
+        engine: &Engine,
+        spec: &PluginSpec,
+        source: Source,
+        survey: Survey,
+        compiled: Compiled,
+    ) -> Result<Arc<Self>, LoadReason> {
         let voice = Arc::new(Voice::new(Arc::clone(&spec.name)));
         may_be_called(&survey, spec.limits.time)?;
         let at_once = !survey.waits() && spec.limits.time <= AT_ONCE;
@@ -97,8 +129,9 @@ impl Plugin {
         try_out(engine, &blueprint, spec)?;
         let Source { bytes, hash } = source;
         let metrics = engine.metrics().of(&spec.name, &survey.phases());
-        Ok(Self {
+        let plugin = Arc::new(Self {
             name: Arc::clone(&spec.name),
+            spec: spec.clone(),
             hash,
             size: bytes.len(),
             compile_time: compiled.took,
@@ -112,7 +145,9 @@ impl Plugin {
             configurations: Configurations::default(),
             metrics,
             quarantines: Phase::ALL.map(|phase| Quarantine::new(&spec.name, phase, spec.quarantine)),
-        })
+        });
+        engine.metrics().show(&plugin);
+        Ok(plugin)
     }
 
     /// Takes a configuration: an instance that is thrown away is told it, in the time that any instance has.
@@ -227,7 +262,7 @@ impl Plugin {
         self.survey.export(phase.name()).is_some()
     }
 
-    pub(super) fn shared_name(&self) -> &Arc<str> {
+    pub fn shared_name(&self) -> &Arc<str> {
         &self.name
     }
 
@@ -281,6 +316,16 @@ fn may_be_called(survey: &Survey, time: Duration) -> Result<(), LoadReason> {
         Some(phase) if time > AT_ONCE => Err(LoadReason::TooSlowForPhase { phase, limit: AT_ONCE }),
         _ => Ok(()),
     }
+}
+
+fn unloaded(spec: &PluginSpec, reason: LoadReason) -> LoadError {
+    LoadError { plugin: Arc::clone(&spec.name), file: spec.file.clone(), reason }
+}
+
+fn checked(source: &Source, spec: &PluginSpec) -> Result<Survey, LoadReason> {
+    let survey = Survey::of(&source.bytes)?;
+    survey.check(&spec.grants)?;
+    Ok(survey)
 }
 
 /// Makes one instance: what is wrong with the types of the exports, or with the start of the guest, is an

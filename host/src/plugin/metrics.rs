@@ -50,6 +50,9 @@ struct ReasonLabels {
     reason: &'static str,
 }
 
+/// How a call ends, as it is counted.
+const OUTCOMES: [&str; 5] = ["next", "respond", "failed", "skipped", "retry"];
+
 impl Default for Metrics {
     fn default() -> Self {
         Self {
@@ -110,6 +113,20 @@ impl Metrics {
             }),
             waits: self.waits.get_or_create(&PluginLabels { plugin: Arc::clone(plugin) }).clone(),
         }
+    }
+
+    /// Forgets a plugin that is loaded no more.
+    pub(super) fn forget(&self, plugin: &Arc<str>) {
+        for phase in Phase::ALL.map(Phase::name) {
+            self.latency.remove(&PhaseLabels { plugin: Arc::clone(plugin), phase });
+            for outcome in OUTCOMES {
+                self.calls.remove(&OutcomeLabels { plugin: Arc::clone(plugin), phase, outcome });
+            }
+        }
+        for reason in Failure::ALL.map(Failure::name) {
+            self.failures.remove(&ReasonLabels { plugin: Arc::clone(plugin), reason });
+        }
+        self.waits.remove(&PluginLabels { plugin: Arc::clone(plugin) });
     }
 
     fn phase(&self, plugin: &Arc<str>, phase: Phase) -> PhaseMetrics {
@@ -213,5 +230,9 @@ mod tests {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
         assert!(!text.contains("log-filter"), "{text}");
+        metrics.forget(&"a".into());
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("a string takes all");
+        assert!(!text.contains("plugin=\"a\""), "{text}");
     }
 }

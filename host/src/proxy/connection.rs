@@ -36,12 +36,8 @@ pub struct Edge {
 }
 
 impl Edge {
-    pub fn new(
-        proxy: HttpProxy<EdgeProxy>,
-        generation: Arc<ArcSwap<Generation>>,
-        access_log: Option<AccessLog>,
-    ) -> Self {
-        Self { http1: Http1 { proxy: Arc::new(proxy), generation, access_log } }
+    pub fn new(proxy: HttpProxy<EdgeProxy>, generation: Arc<ArcSwap<Generation>>) -> Self {
+        Self { http1: Http1 { proxy: Arc::new(proxy), generation } }
     }
 }
 

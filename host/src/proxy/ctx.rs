@@ -61,12 +61,9 @@ pub struct Ctx {
 }
 
 impl Ctx {
-    pub(crate) fn new(
-        generation: Arc<Generation>,
-        access_log: Option<AccessLog>,
-        in_flight: InFlight,
-    ) -> Self {
+    pub(crate) fn new(generation: Arc<Generation>, in_flight: InFlight) -> Self {
         Self {
+            access_log: generation.access_log.clone(),
             generation,
             arrived: Instant::now(),
             route: None,
@@ -84,7 +81,6 @@ impl Ctx {
             continued: false,
             received: 0,
             interim: 0,
-            access_log,
             in_flight,
         }
     }

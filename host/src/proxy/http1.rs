@@ -15,7 +15,6 @@ use pingora::server::ShutdownWatch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::model::ClientLimits;
-use crate::observe::access_log::AccessLog;
 use crate::snapshot::Generation;
 
 use super::EdgeProxy;
@@ -29,7 +28,6 @@ pub(crate) use head::{Body, Head};
 pub(super) struct Http1 {
     pub(super) proxy: Arc<HttpProxy<EdgeProxy>>,
     pub(super) generation: Arc<ArcSwap<Generation>>,
-    pub(super) access_log: Option<AccessLog>,
 }
 
 /// What came of waiting for a head.

@@ -1,6 +1,7 @@
 //! Services beside the listeners: the resolver, the admin address, and the look whether all of it is up.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use async_trait::async_trait;
 use pingora::apps::ServerApp;
 use pingora::apps::http_app::HttpServer;
 use pingora::protocols::l4::stream::Stream;
+use pingora::protocols::{GetSocketDigest as _, SocketDigest};
 use pingora::server::ShutdownWatch;
 use pingora::services::ServiceReadyNotifier;
 use pingora::services::background::BackgroundService;
@@ -24,14 +26,16 @@ use crate::upstream::Resolver;
 /// name that takes longer costs its own upstream some 503s, nobody else anything.
 const FIRST_ANSWERS: Duration = Duration::from_secs(1);
 
-/// Keeps peers resolved.
-pub(super) struct Resolving(pub(super) Arc<Resolver>);
+/// Keeps the peers of the latest generation resolved.
+pub(super) struct Resolving(pub(super) watch::Receiver<Arc<Resolver>>);
 
 #[async_trait]
 impl BackgroundService for Resolving {
     async fn start_with_ready_notifier(&self, mut shutdown: ShutdownWatch, ready: ServiceReadyNotifier) {
+        let mut current = self.0.clone();
+        let resolver = Arc::clone(&current.borrow_and_update());
         let first = async {
-            let missing = self.0.first_round(FIRST_ANSWERS).await;
+            let missing = resolver.first_round(FIRST_ANSWERS).await;
             if missing > 0 {
                 tracing::warn!(
                     names = missing,
@@ -40,11 +44,19 @@ impl BackgroundService for Resolving {
             }
             ready.notify_ready();
         };
-        let stopped = async move {
-            // An error means that the server is gone, which is a stop, too.
-            let _ = shutdown.wait_for(|stop| *stop).await;
+        let keep = async {
+            let mut resolver = Arc::clone(&resolver);
+            loop {
+                tokio::select! {
+                    // An error means that the server is gone, which is a stop, too.
+                    _ = shutdown.wait_for(|stop| *stop) => return,
+                    // An earlier one ends here: what it knows, the next one has taken over.
+                    Ok(()) = current.changed() => resolver = Arc::clone(&current.borrow_and_update()),
+                    () = resolver.run(std::future::pending()) => return,
+                }
+            }
         };
-        tokio::join!(first, self.0.run(stopped));
+        tokio::join!(first, keep);
     }
 }
 
@@ -79,8 +91,12 @@ impl BackgroundService for AdminListener {
             match listener.accept().await {
                 Ok((connection, _)) => {
                     let (app, running) = (Arc::clone(&self.app), self.running.clone());
+                    let digest = SocketDigest::from_raw_fd(connection.as_raw_fd());
+                    let mut stream = Stream::from(connection);
+                    // Who is at the other end decides what may be asked.
+                    stream.set_socket_digest(digest);
                     tokio::spawn(async move {
-                        app.process_new(Box::new(Stream::from(connection)), &running).await;
+                        app.process_new(Box::new(stream), &running).await;
                     });
                 }
                 // Out of descriptors, most likely: they come back.
@@ -93,8 +109,8 @@ impl BackgroundService for AdminListener {
 /// Says that the proxy is ready once every listener takes connections.
 pub(super) struct Readiness {
     pub(super) listeners: Vec<SocketAddr>,
-    /// Whether SIGTERM ends the process in order.
-    pub(super) signals_heard: Arc<AtomicBool>,
+    /// Whether each kind of signal is heard: SIGTERM ends the process in order, SIGHUP does not end it.
+    pub(super) signals_heard: [Arc<AtomicBool>; 2],
     pub(super) health: Health,
 }
 
@@ -106,7 +122,7 @@ impl BackgroundService for Readiness {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         }
-        while !self.signals_heard.load(Ordering::Acquire) {
+        while !self.signals_heard.iter().all(|heard| heard.load(Ordering::Acquire)) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         self.health.becomes_ready();
@@ -115,7 +131,7 @@ impl BackgroundService for Readiness {
 }
 
 /// An address to connect to: a listener on every interface is reached over the loopback one.
-fn reachable(listener: SocketAddr) -> SocketAddr {
+pub fn reachable(listener: SocketAddr) -> SocketAddr {
     let ip = match listener.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),

@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use pingora::server::{ShutdownSignal, ShutdownSignalWatch, ShutdownWatch};
 use pingora::services::background::BackgroundService;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::control::health::Health;
-use crate::observe::access_log::AccessLog;
 use crate::observe::logging;
 use crate::proxy::Requests;
+use crate::snapshot::Generation;
 
 /// How long the end of the process waits for whoever reads a log.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -77,7 +78,7 @@ async fn next_signal() -> Option<&'static str> {
 pub(super) struct Drain {
     pub(super) grace: Duration,
     pub(super) requests: Requests,
-    pub(super) access_log: Option<AccessLog>,
+    pub(super) generation: Arc<ArcSwap<Generation>>,
     pub(super) health: Health,
 }
 
@@ -107,14 +108,14 @@ impl BackgroundService for Drain {
                 _ = &mut again => break,
             }
         }
-        flush(self.access_log.as_ref());
+        flush(&self.generation);
         std::process::exit(0)
     }
 }
 
 /// Has the logs written, as long as somebody takes them.
-pub(super) fn flush(access_log: Option<&AccessLog>) {
-    if let Some(log) = access_log {
+pub(super) fn flush(generation: &ArcSwap<Generation>) {
+    if let Some(log) = &generation.load().access_log {
         log.flush(FLUSH);
     }
     logging::flush(FLUSH);

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 
-use crate::config::diagnostic::Place;
+use crate::config::codes;
+use crate::config::diagnostic::{Diagnostic, Place};
 use crate::config::model::{Config, Plugin as PluginModel, PluginUse};
-use crate::ids::UpstreamId;
+use crate::ids::{PluginId, UpstreamId};
 use crate::listener::{CannotServe, Listeners};
 use crate::plugin::exchange::UpstreamNames;
 use crate::plugin::{Chain, ConfigId, ConfigureError, Engine, LoadError, Plugin, PluginSpec};
@@ -16,7 +17,7 @@ use crate::route::RouteTable;
 use crate::upstream::Upstreams;
 
 use super::metrics::Families;
-use super::{Generation, Policy, RouteEntry};
+use super::{Generation, Policy, RouteEntry, carry_over};
 
 /// Why a generation could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,22 @@ pub enum Failure {
     Listener(#[from] CannotServe),
 }
 
+impl Failure {
+    /// The mistake, at the place where the configuration names it.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let (code, place, help) = match self {
+            Failure::Load { place, source, .. } => (codes::PLUGIN_LOAD, place, source.reason.help()),
+            Failure::Configure { place, .. } => (codes::PLUGIN_CONFIGURE, place, None),
+            Failure::Listener(_) => (codes::BAD_CERTIFICATE, &None, None),
+        };
+        let diagnostic = Diagnostic::error(code, self.to_string()).at(place.clone());
+        match help {
+            Some(help) => diagnostic.with_help(help),
+            None => diagnostic,
+        }
+    }
+}
+
 /// Builds generations with one engine and one set of metrics.
 pub struct Builder {
     engine: Engine,
@@ -63,15 +80,20 @@ impl Builder {
         Self { engine, families: Families::register(registry), built: 0 }
     }
 
-    /// Loads, checks and puts together.
+    /// Loads, checks and puts together. What is the same in an earlier generation is taken over from it.
     ///
     /// # Errors
     /// Every plugin that can't be loaded and every configuration that is refused.
-    pub fn build(&mut self, config: &Config, upstreams: Arc<Upstreams>) -> Result<Generation, Vec<Failure>> {
+    pub fn build(
+        &mut self,
+        config: &Config,
+        upstreams: Arc<Upstreams>,
+        earlier: Option<&Generation>,
+    ) -> Result<Generation, Vec<Failure>> {
         let mut failures = Vec::new();
         let mut plugins = Vec::with_capacity(config.plugins.len());
-        for model in &config.plugins {
-            match Plugin::load(&self.engine, &spec(model)) {
+        for (index, model) in config.plugins.iter().enumerate() {
+            match carry_over::plugin(&self.engine, earlier, &spec(model), config, PluginId::at(index)) {
                 Ok(plugin) => plugins.push(Some(plugin)),
                 Err(source) => {
                     plugins.push(None);
@@ -121,9 +143,20 @@ impl Builder {
             upstreams,
             policy: Policy::of(&config.server),
             listeners,
+            access_log: None,
             log_attributes: config.access_log.as_ref().map(|log| log.attributes.clone()).unwrap_or_default(),
             unrouted: self.families.of(""),
         })
+    }
+
+    /// Takes the metrics of plugins and routes away that no generation has any more.
+    pub fn forget<'a>(
+        &self,
+        plugins: impl IntoIterator<Item = &'a Arc<str>>,
+        routes: impl IntoIterator<Item = &'a Arc<str>>,
+    ) {
+        plugins.into_iter().for_each(|plugin| self.engine.forget(plugin));
+        routes.into_iter().for_each(|route| self.families.forget(route));
     }
 }
 

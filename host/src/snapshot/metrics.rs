@@ -58,6 +58,14 @@ impl Families {
         families
     }
 
+    /// Forgets a route that there is no more.
+    pub(crate) fn forget(&self, route: &str) {
+        for class in CLASSES {
+            self.requests.remove(&ClassLabels { route: route.to_owned(), class });
+        }
+        self.durations.remove(&RouteLabel { route: route.to_owned() });
+    }
+
     pub(crate) fn of(&self, route: &str) -> RequestMetrics {
         let counter =
             |class| self.requests.get_or_create(&ClassLabels { route: route.to_owned(), class }).clone();

@@ -137,6 +137,10 @@ impl Shelf {
         Some(id)
     }
 
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// A used plugin.
     pub(super) fn plugin(&self, id: PluginId) -> Option<&Plugin> {
         self.used.get(id.index())

@@ -27,6 +27,7 @@ pub(crate) fn server(scope: &mut Scope, raw: raw::Server) -> Server {
             scalar::word(text, &[("drop", UnderscoreHeaders::Drop), ("keep", UnderscoreHeaders::Keep)])
         }),
         limits: client_limits::client_limits(scope, raw.limits, raw.timeouts),
+        watch: raw.watch.unwrap_or(default.watch),
         server_timing: scope.value(raw.server_timing, default.server_timing, |text| server_timing(text)),
     }
 }

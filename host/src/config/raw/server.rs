@@ -15,6 +15,7 @@ pub(crate) struct Server {
     pub(crate) owned_headers: Option<Vec<Spanned<String>>>,
     pub(crate) underscore_headers: Option<Spanned<String>>,
     pub(crate) server_timing: Option<Spanned<String>>,
+    pub(crate) watch: Option<bool>,
     #[serde(default)]
     pub(crate) limits: ClientLimits,
     #[serde(default)]

@@ -5,6 +5,7 @@ mod plugin;
 use serde::Serialize;
 
 use crate::control::health::State;
+use crate::control::reload::Report;
 use crate::snapshot::Generation;
 use crate::upstream::Upstream;
 
@@ -19,6 +20,8 @@ pub(super) struct Status<'a> {
     uptime_seconds: u64,
     /// Counts up with each configuration that was taken.
     generation: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_reload: Option<&'a Report>,
     workers: usize,
     workers_reason: &'a str,
     listeners: &'a [String],
@@ -47,12 +50,18 @@ struct UpstreamStatus<'a> {
 }
 
 impl<'a> Status<'a> {
-    pub(super) fn of(facts: &'a Facts, state: State, generation: &'a Generation) -> Self {
+    pub(super) fn of(
+        facts: &'a Facts,
+        state: State,
+        generation: &'a Generation,
+        last_reload: Option<&'a Report>,
+    ) -> Self {
         Self {
             version: facts.version,
             state: state.name(),
             uptime_seconds: facts.started.elapsed().as_secs(),
             generation: generation.number,
+            last_reload,
             workers: facts.workers,
             workers_reason: &facts.workers_reason,
             listeners: &facts.listeners,

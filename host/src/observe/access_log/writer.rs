@@ -9,7 +9,7 @@ use std::time::Duration;
 use prometheus_client::registry::Registry;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use crate::observe::lines::Lines;
+use crate::observe::lines::{Counts, Lines, Target};
 
 use super::Record;
 
@@ -34,38 +34,64 @@ pub struct OpenFailed {
 #[derive(Clone)]
 pub struct AccessLog(Lines);
 
-impl AccessLog {
-    /// Opens the sink and starts its thread, which ends when the last clone is dropped.
-    ///
-    /// # Errors
-    /// The file can't be opened, or no thread can be started.
-    pub fn start(sink: &Sink) -> Result<Self, OpenFailed> {
-        let name = "access-log";
-        let (path, started) = match sink {
-            Sink::Stdout => (Path::new("stdout"), Lines::start(name, io::stdout())),
-            Sink::Stderr => (Path::new("stderr"), Lines::start(name, io::stderr())),
-            Sink::File(path) => (path.as_path(), open(path).and_then(|file| Lines::start(name, file))),
-        };
-        started.map(Self).map_err(|source| OpenFailed { path: path.to_owned(), source })
+/// A sink that is open.
+pub struct Opened(Target);
+
+/// Registers how many lines were written and dropped.
+pub fn register(registry: &mut Registry) -> Counts {
+    let counts = Counts::default();
+    registry.register("edgewright_access_log_lines", "Access log lines written", counts.written.clone());
+    registry.register(
+        "edgewright_access_log_dropped_lines",
+        "Access log lines dropped: the queue was full or the sink refused them",
+        counts.dropped.clone(),
+    );
+    counts
+}
+
+impl Sink {
+    /// The file, or what it is called in the configuration.
+    pub fn path(&self) -> &Path {
+        match self {
+            Sink::Stdout => Path::new("stdout"),
+            Sink::Stderr => Path::new("stderr"),
+            Sink::File(path) => path,
+        }
     }
 
-    /// Registers how many lines were written and dropped.
-    pub fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "edgewright_access_log_lines",
-            "Access log lines written",
-            self.0.written().clone(),
-        );
-        registry.register(
-            "edgewright_access_log_dropped_lines",
-            "Access log lines dropped: the queue was full or the sink refused them",
-            self.0.dropped().clone(),
-        );
+    /// Opens it to append to.
+    ///
+    /// # Errors
+    /// The file can't be opened.
+    pub fn open(&self) -> Result<Opened, OpenFailed> {
+        Ok(Opened(match self {
+            Sink::Stdout => Box::new(io::stdout()),
+            Sink::Stderr => Box::new(io::stderr()),
+            Sink::File(path) => match open(path) {
+                Ok(file) => Box::new(file),
+                Err(source) => return Err(OpenFailed { path: path.clone(), source }),
+            },
+        }))
+    }
+}
+
+impl AccessLog {
+    /// Starts the log's thread, which ends when the last clone is dropped.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn start(sink: Opened, counts: Counts) -> io::Result<Self> {
+        Lines::start("access-log", sink.0, counts).map(Self)
+    }
+
+    /// Has the lines go to another sink, or to the same path anew.
+    pub fn redirect(&self, sink: Opened) {
+        self.0.redirect(sink.0);
     }
 
     /// Lines that were dropped so far.
     pub fn dropped(&self) -> u64 {
-        self.0.dropped().get()
+        self.0.dropped()
     }
 
     /// Hands a line to the writer. Never waits.

@@ -28,6 +28,7 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
             limits: model::ClientLimits::DEFAULT,
             underscore_headers: model::UnderscoreHeaders::Drop,
             server_timing: model::ServerTiming::Off,
+            watch: false,
         },
         dns: dns(Vec::new()),
         listeners: Vec::new(),
@@ -44,6 +45,7 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
         routes: Vec::new(),
         access_log: None,
         admin: None,
+        plugin_dir: None,
         plugin_cache: None,
     }
 }
