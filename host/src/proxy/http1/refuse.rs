@@ -35,7 +35,7 @@ pub(super) async fn answer(http1: &Http1, mut stream: Box<Downstream>, failed: F
     };
     let generation = http1.generation.load_full();
     generation.unrouted.observe(status.map_or(0, |status| status.as_u16()), Duration::ZERO);
-    if let Some(log) = &http1.generation.load().access_log {
+    if let Some(log) = &generation.access_log {
         let (method, target) = request_line(&head);
         log.write(&Record {
             time: SystemTime::now(),
