@@ -57,6 +57,17 @@ pub enum UpstreamError {
     WrongPhase,
 }
 
+/// Why the hash key was not set: WIT `request.hash-key-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum HashKeyError {
+    /// The key is over 8 KiB.
+    #[error("the key is over 8 KiB")]
+    TooLarge,
+    /// A peer was chosen already, or the request is over.
+    #[error("a peer was chosen already")]
+    WrongPhase,
+}
+
 /// Why the status was not changed: WIT `response.status-error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum StatusError {

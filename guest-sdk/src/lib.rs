@@ -82,7 +82,7 @@ pub use bytes::Bytes;
 pub use edgewright_sdk_macros::plugin;
 pub use entry::Entry;
 pub use error::{
-    AttributeError, CounterError, HeaderError, KvError, StatusError, TargetError, UpstreamError,
+    AttributeError, CounterError, HashKeyError, HeaderError, KvError, StatusError, TargetError, UpstreamError,
 };
 pub use header::Header;
 pub use plugin::Plugin;

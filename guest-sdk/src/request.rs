@@ -3,7 +3,7 @@
 
 use crate::host::request as host;
 use crate::query::{self, Query};
-use crate::{AttributeError, Bytes, Header, HeaderError, TargetError, TlsInfo, UpstreamError};
+use crate::{AttributeError, Bytes, HashKeyError, Header, HeaderError, TargetError, TlsInfo, UpstreamError};
 
 /// The request as the router matched it: WIT `request`.
 ///
@@ -202,5 +202,14 @@ impl Request {
     /// The configuration has no upstream of that name.
     pub fn set_upstream(&mut self, name: &str) -> Result<(), UpstreamError> {
         host::set_upstream(name)
+    }
+
+    /// Sets the key by which an upstream with `balance = { hash = "plugin" }` chooses the peer: requests with
+    /// one key go to one peer, for as long as that is there and healthy. Other upstreams don't look at it.
+    ///
+    /// # Errors
+    /// The key is over 8 KiB.
+    pub fn set_hash_key(&mut self, key: impl AsRef<[u8]>) -> Result<(), HashKeyError> {
+        host::set_hash_key(key.as_ref())
     }
 }

@@ -12,6 +12,7 @@ mod error_page;
 mod failure;
 mod forwarded;
 mod handshake;
+mod hash_key;
 mod heads;
 mod hop_by_hop;
 mod http1;
@@ -24,12 +25,14 @@ mod preface;
 mod proxy_protocol;
 mod rehearsal;
 mod request_id;
+mod retry;
 mod sanitize;
 mod server_timing;
 mod survey;
 mod variables;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
@@ -75,7 +78,7 @@ impl ProxyHttp for EdgeProxy {
     }
 
     async fn upstream_peer(&self, session: &mut Session, ctx: &mut Box<Ctx>) -> Result<Box<HttpPeer>> {
-        let mut peer = phase::select_peer::run(ctx)?;
+        let mut peer = phase::select_peer::run(session, ctx).await?;
         phase::upgrade::expect(session, &mut peer);
         Ok(peer)
     }
@@ -108,6 +111,16 @@ impl ProxyHttp for EdgeProxy {
         ctx: &mut Box<Ctx>,
     ) -> Result<()> {
         phase::upstream_response::run(session, head, ctx)
+    }
+
+    fn upstream_response_body_filter(
+        &self,
+        _session: &mut Session,
+        _body: &mut Option<Bytes>,
+        _end_of_stream: bool,
+        ctx: &mut Box<Ctx>,
+    ) -> Result<Option<Duration>> {
+        phase::upstream_response::in_time(ctx)
     }
 
     async fn response_filter(

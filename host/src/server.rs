@@ -2,6 +2,7 @@
 
 mod announce;
 mod background;
+mod descriptors;
 mod listeners;
 mod shutdown;
 mod signals;
@@ -36,9 +37,6 @@ use crate::upstream::{Resolver, Upstreams};
 pub use background::reachable;
 pub use listeners::CannotListen;
 pub use workers::Workers;
-
-/// Idle connections to upstreams that are kept, over all of them.
-const KEPT_CONNECTIONS: usize = 512;
 
 /// Attempts of one request at most. Each peer is tried once, so a name with many dead addresses still finds the
 /// live one; Pingora's default is 16.
@@ -77,6 +75,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     })
     .map_err(CannotStart::Thread)?;
     let mut registry = registry::registry();
+    let descriptors = descriptors::raise();
     let workers = Workers::decide(config.server.threads);
     let public: Vec<SocketAddr> = config.listeners.iter().map(|listener| listener.address).collect();
     let admin = config.admin.as_ref().map(|admin| admin.address);
@@ -122,7 +121,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let heard = Arc::new(AtomicBool::new(false));
     let reload_heard = Arc::new(AtomicBool::new(false));
 
-    let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers));
+    let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers, descriptors));
     server.bootstrap();
     let resolving = server.add_service(background_service("resolver", resolving));
     let edge = EdgeProxy { generation: Arc::clone(&generation), in_flight: requests.clone() };
@@ -186,12 +185,12 @@ fn public_service(config: &Config, server: &Server, edge: EdgeProxy) -> Service<
     service
 }
 
-fn pingora_conf(config: &Config, workers: &Workers) -> ServerConf {
+fn pingora_conf(config: &Config, workers: &Workers, descriptors: Option<u64>) -> ServerConf {
     ServerConf {
         threads: workers.count.get(),
         // A connection stays on its worker, and so do the plugin instances it uses.
         work_stealing: false,
-        upstream_keepalive_pool_size: KEPT_CONNECTIONS,
+        upstream_keepalive_pool_size: descriptors::kept_connections(descriptors, workers.count.get()),
         max_retries: ATTEMPTS,
         // `shutdown::Drain` ends the process before, where nothing is in flight. In whole seconds.
         grace_period_seconds: Some(config.server.grace.as_millis().div_ceil(1000) as u64),

@@ -2,19 +2,34 @@
 //! and no plugins.
 //!
 //! [`Upstreams`] are what a configuration names; [`Upstream::pick`] is the request path. A [`Resolver`]
-//! keeps the peers of names current: it alone asks DNS and it alone changes what `pick` sees.
+//! keeps the peers of names current: it alone asks DNS and it alone changes what `pick` sees. [`Checks`] ask peers
+//! whether they are well.
 
 mod balance;
+mod checks;
+mod clock;
+mod endpoint;
+mod gate;
+mod hold;
 mod hosts_file;
 pub mod metrics;
 mod name;
 mod peer;
 mod resolver;
+mod retry;
 mod set;
+mod state;
+mod status;
 
+pub use balance::Ask;
+pub use checks::Checks;
+pub use endpoint::Endpoint;
+pub use hold::Hold;
 pub use peer::Peer;
 pub use resolver::Resolver;
+pub use retry::Retrying;
 pub use set::{Upstream, Upstreams};
+pub use status::PeerStatus;
 
 /// Why an upstream has no peer for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
@@ -28,6 +43,9 @@ pub enum NoPeer {
     /// DNS did not answer, or said that it could not.
     #[error("the upstream's name could not be resolved")]
     ResolverFailed,
+    /// As many requests as may be are on their way already, and it had no place in time.
+    #[error("the upstream has as many requests as it may")]
+    Full,
     /// The request has tried every peer that there is.
     #[error("every peer of the upstream was tried")]
     AllTried,
@@ -40,6 +58,7 @@ impl NoPeer {
             NoPeer::NotResolved => "not-resolved",
             NoPeer::NoSuchName => "no-such-name",
             NoPeer::ResolverFailed => "resolver-failed",
+            NoPeer::Full => "full",
             NoPeer::AllTried => "all-tried",
         }
     }

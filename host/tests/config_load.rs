@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use edgewright::config::diagnostic::Diagnostic;
 use edgewright::config::model::{
-    ClientAuthMode, Config, HostPattern, Isolation, LogSink, OnFailure, PathPattern, PeerHost, ServerTiming,
-    TlsVersion, UnderscoreHeaders, ValuePattern,
+    Balance, ClientAuthMode, Config, HashKey, HostPattern, Isolation, LogSink, OnFailure, PathPattern,
+    PeerHost, PeerSource, ServerTiming, TlsVersion, UnderscoreHeaders, ValuePattern,
 };
 use edgewright::config::{self, Checked, Color, ProxyFlags};
 use tempfile::TempDir;
@@ -63,8 +63,13 @@ fn every_key_reaches_the_model() {
         [HostPattern::Exact("b.test".into()), HostPattern::Wildcard("b.test".into())]
     );
     assert_eq!(tls.identities[0].client_auth.as_ref().unwrap().mode, ClientAuthMode::Optional);
-    assert_eq!(config.upstreams[0].peers.len(), 4);
-    assert_eq!(config.upstreams[0].peers[3].host, PeerHost::Name("b.internal".into()));
+    assert_eq!(config.upstreams[0].peers.len(), 5);
+    let PeerSource::Socket(named) = &config.upstreams[0].peers[3].source else { panic!("a socket") };
+    assert_eq!(named.host, PeerHost::Name("b.internal".into()));
+    assert_eq!(config.upstreams[0].peers.iter().map(|peer| peer.weight).collect::<Vec<_>>(), [1, 1, 1, 2, 1]);
+    assert_eq!(config.upstreams[0].balance, Balance::LeastRequests);
+    assert_eq!(config.upstreams[0].ejection.server_errors, Some(5));
+    assert_eq!(config.upstreams[1].balance, Balance::Hash(HashKey::Header("x-tenant".parse().unwrap())));
     assert_eq!(config.upstreams[0].timeouts.idle, Duration::from_secs(60));
     assert_eq!(config.plugin_cache, None);
     assert_eq!(config.admin.map(|admin| admin.address.port()), Some(9901));
@@ -84,7 +89,7 @@ fn every_key_reaches_the_model() {
 
     let plugin = &config.plugins[0];
     assert_eq!(&*plugin.name, "api-key");
-    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((35, 12)));
+    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((46, 12)));
     assert_eq!(plugin.manifest.isolation, Isolation::Reuse);
     assert_eq!(plugin.manifest.on_failure, OnFailure::Open);
     assert_eq!(plugin.manifest.limits.memory, 1024 * 1024);
@@ -340,7 +345,7 @@ fn the_flags_of_proxy_make_a_configuration() {
     let config = checked.unwrap().config;
     assert_eq!(config.listeners[0].address.to_string(), "127.0.0.1:8080");
     assert_eq!(&*config.upstreams[0].name, "default");
-    assert_eq!(config.upstreams[0].peers[0].port, 80);
+    assert_eq!(config.upstreams[0].peers[0].to_string(), "api.internal:80");
     assert_eq!(config.plugins[0].manifest.isolation, Isolation::Reuse);
     assert!(config.routes[0].chain[0].config.contains_key("keys"));
     assert_eq!(config.server.threads.map(usize::from), Some(2));

@@ -10,13 +10,17 @@
 
 mod kit;
 
+mod balance;
 mod dns;
 mod framing;
 mod headers;
 mod heads;
+mod health;
 mod hosts;
+mod limited_upstreams;
 mod old_clients;
 mod responses;
+mod retries;
 mod rewriting;
 mod routing;
 mod time_limits;

@@ -19,7 +19,10 @@ pub(crate) mod kv;
 
 use crate::bindings::imports::edgewright::plugin::response as wit_response;
 use crate::bindings::imports::edgewright::plugin::{log as wit_log, request as wit_request, types};
-use crate::{AttributeError, Bytes, Header, HeaderError, StatusError, TargetError, TlsInfo, UpstreamError};
+use crate::{
+    AttributeError, Bytes, HashKeyError, Header, HeaderError, StatusError, TargetError, TlsInfo,
+    UpstreamError,
+};
 
 pub(crate) mod log {
     use super::wit_log;
@@ -121,6 +124,10 @@ pub(crate) mod request {
     pub(crate) fn set_upstream(name: &str) -> Result<(), UpstreamError> {
         Ok(wit_request::set_upstream(name)?)
     }
+
+    pub(crate) fn set_hash_key(key: &[u8]) -> Result<(), HashKeyError> {
+        Ok(wit_request::set_hash_key(key)?)
+    }
 }
 
 pub(crate) mod response {
@@ -139,4 +146,5 @@ same_errors!(types::HeaderError => HeaderError { InvalidName, InvalidValue, Host
 same_errors!(types::TargetError => TargetError { Invalid, WrongPhase });
 same_errors!(types::AttributeError => AttributeError { InvalidKey, TooLarge });
 same_errors!(wit_request::UpstreamError => UpstreamError { Unknown, WrongPhase });
+same_errors!(wit_request::HashKeyError => HashKeyError { TooLarge, WrongPhase });
 same_errors!(wit_response::StatusError => StatusError { Invalid, WrongPhase });

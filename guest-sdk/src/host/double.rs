@@ -5,7 +5,10 @@ pub(crate) mod counter;
 pub(crate) mod kv;
 
 use crate::testing::state::{Phase, State, change, current};
-use crate::{AttributeError, Bytes, Header, HeaderError, StatusError, TargetError, TlsInfo, UpstreamError};
+use crate::{
+    AttributeError, Bytes, HashKeyError, Header, HeaderError, StatusError, TargetError, TlsInfo,
+    UpstreamError,
+};
 
 pub(crate) mod log {
     use super::change;
@@ -129,6 +132,15 @@ pub(crate) mod request {
             Ok(())
         };
         in_request_phase(choose, UpstreamError::WrongPhase)
+    }
+
+    pub(crate) fn set_hash_key(key: &[u8]) -> Result<(), HashKeyError> {
+        let keep = |state: &mut State| {
+            rules::hash_key(key)?;
+            state.hash_key = Some(Bytes::from(key));
+            Ok(())
+        };
+        in_request(keep, HashKeyError::WrongPhase)
     }
 
     fn set_target(checked: Result<(), TargetError>, set: impl FnOnce(&mut State)) -> Result<(), TargetError> {

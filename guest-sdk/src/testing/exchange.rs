@@ -243,6 +243,11 @@ impl Exchange {
         self.state.upstream.as_deref()
     }
 
+    /// The key that an upstream may choose the peer by.
+    pub fn hash_key(&self) -> Option<&[u8]> {
+        self.state.hash_key.as_deref()
+    }
+
     /// The status of the response; 0 before there is one.
     pub fn status(&self) -> u16 {
         self.state.response.as_ref().map_or(0, |answer| answer.status)
@@ -272,7 +277,7 @@ impl Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HeaderError, StatusError, TargetError, UpstreamError};
+    use crate::{HashKeyError, HeaderError, StatusError, TargetError, UpstreamError};
 
     /// Tries everything in every phase and keeps what it was told.
     struct Prober;
@@ -291,6 +296,8 @@ mod tests {
             assert_eq!(request.append_query("b", "2 3"), Ok(()));
             assert_eq!(request.set_upstream("nowhere"), Err(UpstreamError::Unknown));
             assert_eq!(request.set_upstream("blue"), Ok(()));
+            assert_eq!(request.set_hash_key([0; 8193]), Err(HashKeyError::TooLarge));
+            assert_eq!(request.set_hash_key("tenant"), Ok(()));
             assert_eq!(ResponseHead::current().status(), 0);
             assert_eq!(ResponseHead::current().set_status(200), Err(StatusError::WrongPhase));
             crate::log::info!("at {}", request.path());
@@ -301,6 +308,7 @@ mod tests {
             assert_eq!(Request::current().set_header("x-a", "2"), Err(HeaderError::WrongPhase));
             assert_eq!(Request::current().set_query(None), Err(TargetError::WrongPhase));
             assert_eq!(Request::current().set_upstream("blue"), Err(UpstreamError::WrongPhase));
+            assert_eq!(Request::current().set_hash_key("x"), Err(HashKeyError::WrongPhase));
             assert_eq!(response.status(), 200);
             assert_eq!(response.set_status(199), Err(StatusError::Invalid));
             assert_eq!(response.append_header("vary", "origin"), Ok(()));
@@ -319,6 +327,7 @@ mod tests {
         let mut exchange = Exchange::get("/a?b=1").with_upstreams(["blue"]);
         assert_eq!(exchange.on_request(&Prober).verdict, Verdict::Next);
         assert_eq!((exchange.target().as_str(), exchange.upstream()), ("/a?b=1&b=2%203", Some("blue")));
+        assert_eq!(exchange.hash_key(), Some(b"tenant".as_slice()));
         assert_eq!(exchange.logged(), [(Level::Info, "at /a".to_owned())]);
         exchange.on_response(&Prober);
         assert_eq!((exchange.status(), exchange.response_header("vary")), (500, None));

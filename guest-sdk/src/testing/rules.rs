@@ -1,11 +1,12 @@
 //! What targets and attributes may be, by the words of `wit/types.wit`. Must not know what is being changed.
 
 use crate::header::is_token;
-use crate::{AttributeError, TargetError};
+use crate::{AttributeError, HashKeyError, TargetError};
 
 const MAX_TARGET: usize = 16 * 1024;
 const MAX_ATTRIBUTE_KEY: usize = 64;
 const MAX_ATTRIBUTE: usize = 8 * 1024;
+const MAX_HASH_KEY: usize = 8 * 1024;
 
 pub(crate) fn method(method: &str) -> Result<(), TargetError> {
     valid(method, |method| is_token(method) && method != "CONNECT")
@@ -43,6 +44,10 @@ pub(crate) fn attribute(key: &str, value: &[u8]) -> Result<(), AttributeError> {
         return Err(AttributeError::InvalidKey);
     }
     if value.len() > MAX_ATTRIBUTE { Err(AttributeError::TooLarge) } else { Ok(()) }
+}
+
+pub(crate) fn hash_key(key: &[u8]) -> Result<(), HashKeyError> {
+    if key.len() > MAX_HASH_KEY { Err(HashKeyError::TooLarge) } else { Ok(()) }
 }
 
 fn valid(text: &str, fits: impl FnOnce(&str) -> bool) -> Result<(), TargetError> {

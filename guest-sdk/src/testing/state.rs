@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub(crate) upstreams: Vec<String>,
     /// What a plugin chose.
     pub(crate) upstream: Option<String>,
+    /// The key that a plugin set.
+    pub(crate) hash_key: Option<Bytes>,
     pub(crate) response: Option<Answer>,
     pub(crate) logged: Vec<(Level, String)>,
     /// The request before its first attempt.

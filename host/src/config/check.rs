@@ -3,18 +3,22 @@
 
 mod access_log;
 mod action;
+mod balance;
 mod body_file;
 mod client_limits;
 mod condition;
 mod edits;
 mod grants;
+mod health;
 mod host;
 mod identity;
 mod listeners;
 mod matcher;
 mod names;
 mod path;
+mod peers;
 mod plugins;
+mod retries;
 mod routes;
 mod server;
 mod upstreams;

@@ -51,6 +51,8 @@ codes! {
         "Two values are fine by themselves, but not together.";
     EMPTY_VALUE = 209, "empty list or text",
         "An empty list or text would match or name nothing; a key that is not needed is left out.";
+    BAD_PERCENTAGE = 210, "not a percentage",
+        "Shares are a whole number from 0 to 100 with `%`, in quotes.";
 
     BAD_ADDRESS = 301, "not a socket address",
         "Addresses to listen on and DNS servers are an IP address with a port, and one that connections come to.";
@@ -75,7 +77,7 @@ codes! {
         "A listener takes the first certificate that stands for the name a client asks for.";
 
     BAD_PEER = 401, "not a peer",
-        "Peers are HOST:PORT, with a host name or an IP address and a port from 1 to 65535.";
+        "Peers are HOST:PORT with a host name or an IP address, or `unix:/PATH`.";
     NO_PEERS = 402, "upstream without peers",
         "An upstream needs at least one peer to send requests to.";
     BAD_NAME = 403, "name can't be used",
@@ -84,6 +86,8 @@ codes! {
         "The second entry changes nothing.";
     PEER_IS_SELF = 405, "peer is the proxy itself",
         "A request to that peer would come back to the proxy, and go out again, until nothing is left.";
+    BAD_CHECK = 406, "check can't be made",
+        "A check asks in one way, `http`, `tcp` or `grpc`, for something that can be asked for.";
 
     ROUTE_TWICE = 501, "two routes of one name",
         "Logs, metrics and plugins know a route by its name, so it must be unique.";

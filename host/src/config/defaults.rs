@@ -2,13 +2,15 @@
 
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
 
 use super::model::{
-    AccessLog, ClientLimits, Dns, Grants, Limits, LogSink, Manifest, OnFailure, Server, ServerTiming,
-    Timeouts, TlsVersion, UnderscoreHeaders,
+    AccessLog, Balance, ClientLimits, Dns, Ejection, Grants, Limits, LogSink, Manifest, OnFailure, PeerEntry,
+    Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion, UnderscoreHeaders, Upstream,
+    UpstreamLimits,
 };
 use super::model::{Isolation, Quarantine};
 
@@ -47,6 +49,33 @@ pub(crate) const KV_BYTES: usize = 1024 * 1024;
 pub(crate) const COUNTERS: RangeInclusive<usize> = 1..=10_000_000;
 /// As many clients within one span, for about 16 MiB.
 pub(crate) const COUNTER_KEYS: usize = 65_536;
+/// The share of a peer: the order of turns is kept whole, and has the length of their sum.
+pub(crate) const WEIGHT: RangeInclusive<usize> = 1..=256;
+/// Failures in a row.
+pub(crate) const IN_A_ROW: RangeInclusive<usize> = 1..=1_000_000;
+/// How often a request is sent.
+pub(crate) const ATTEMPTS: RangeInclusive<usize> = 1..=10;
+/// From one check to the next, and for one: more often would be a load of its own.
+pub(crate) const CHECK_TIME: RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(3600);
+/// Soon enough to notice before most clients do.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// A check that takes longer is no good sign.
+pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// What a check wants to hear: a redirection, for one, says nothing of the application.
+pub(crate) const CHECK_STATUS: RangeInclusive<u16> = 200..=299;
+/// One good answer may be luck.
+pub(crate) const HEALTHY_AFTER: u32 = 2;
+/// One bad answer may be bad luck, and three take some seconds.
+pub(crate) const UNHEALTHY_AFTER: u32 = 3;
+/// Requests and connections of an upstream.
+pub(crate) const AT_ONCE: RangeInclusive<usize> = 1..=1_000_000;
+/// Requests that wait; none is a choice.
+pub(crate) const PENDING: RangeInclusive<usize> = 0..=1_000_000;
+/// Checks in a row.
+pub(crate) const CHECKS_IN_A_ROW: RangeInclusive<usize> = 1..=100;
+/// How long a peer that comes back is spared; not at all is a choice.
+pub(crate) const SLOW_START: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// As nginx and Caddy: browsers don't remember it, so that a slip can be mended.
 pub(crate) const REDIRECT_STATUS: StatusCode = StatusCode::FOUND;
@@ -89,6 +118,65 @@ pub(crate) fn dns() -> Dns {
     }
 }
 
+/// An upstream with these peers and nothing else.
+pub(crate) fn upstream(name: Arc<str>, peers: Vec<PeerEntry>) -> Upstream {
+    Upstream {
+        name,
+        peers,
+        balance: Balance::RoundRobin,
+        timeouts: timeouts(),
+        retries: retries(),
+        // Checks are requests, which an application must know of.
+        health: None,
+        ejection: ejection(),
+        limits: upstream_limits(),
+        // Only applications that have to warm up need it.
+        slow_start: Duration::ZERO,
+        // A peer that is known to fail helps nobody while another one works.
+        panic_threshold: 0,
+    }
+}
+
+/// `retries` of an upstream.
+pub(crate) fn retries() -> Retries {
+    Retries {
+        // A second one finds most that is to be found; a third one mostly adds load.
+        attempts: 2,
+        // Where much fails, trying again makes it worse.
+        budget: 20,
+        // A time-out is tried again by those who can wait twice as long, a status by those who know what it means.
+        on: RetryOn { connect: true, reset: true, timeout: false, statuses: Vec::new() },
+    }
+}
+
+/// `limits` of an upstream.
+pub(crate) fn upstream_limits() -> UpstreamLimits {
+    UpstreamLimits {
+        // What a peer can take, only its owner knows.
+        max_requests: None,
+        max_connections: None,
+        // More than come in the time that each of them waits.
+        max_pending: 1024,
+        // Above this, most clients would rather be told.
+        pending_timeout: Duration::from_secs(2),
+    }
+}
+
+/// `ejection` of an upstream.
+pub(crate) fn ejection() -> Ejection {
+    Ejection {
+        // A request that meets a dead peer goes on to the next one, and should be the last that has to.
+        connect_failures: Some(1),
+        // One broken path of an application is no reason to leave out a machine: whoever wants that, says so.
+        server_errors: None,
+        // Long enough to spare most requests a failing attempt, short enough to notice a restart.
+        time: Duration::from_secs(10),
+        max_time: Duration::from_secs(300),
+        // With most peers failing, it is what they all stand on that is broken.
+        max_share: 50,
+    }
+}
+
 /// `timeouts` of an upstream.
 pub(crate) fn timeouts() -> Timeouts {
     Timeouts {
@@ -98,6 +186,8 @@ pub(crate) fn timeouts() -> Timeouts {
         write: Duration::from_secs(30),
         // Below the 75 s after which nginx closes, so that it is rarely the peer who closes first.
         idle: Duration::from_secs(60),
+        // No more than a bound: long downloads and event streams are usual.
+        total: Duration::from_secs(3600),
     }
 }
 

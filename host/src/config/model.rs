@@ -7,8 +7,9 @@ mod display;
 mod edits;
 mod grants;
 mod template;
+mod upstream;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +30,10 @@ pub use action::{Action, Redirect, Respond};
 pub use client_limits::ClientLimits;
 pub use edits::{Edits, FieldValue, HeaderEdits, HostHeader, PathEdits, QueryEdits, Rewrite};
 pub use template::{Piece, Template, Variable};
+pub use upstream::{
+    Balance, Ejection, HashKey, Health, PeerAddress, PeerEntry, PeerHost, PeerSource, Probe, Retries,
+    RetryOn, Timeouts, Upstream, UpstreamLimits,
+};
 
 /// A whole configuration. `UpstreamId`, `PluginId` and `RouteId` index its tables.
 #[derive(Debug, Clone)]
@@ -163,41 +168,6 @@ pub enum ClientAuthMode {
 pub enum TlsVersion {
     Tls12,
     Tls13,
-}
-
-/// `[upstreams.NAME]`
-#[derive(Debug, Clone)]
-pub struct Upstream {
-    pub name: Arc<str>,
-    pub peers: Vec<PeerAddress>,
-    pub timeouts: Timeouts,
-}
-
-/// One entry of `peers`: a socket address, or a name that stands for several.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PeerAddress {
-    pub host: PeerHost,
-    pub port: u16,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum PeerHost {
-    Ip(IpAddr),
-    /// Lower case, without a final dot.
-    Name(Arc<str>),
-}
-
-/// All finite: nothing waits for ever.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
-    /// Until the TCP connection stands.
-    pub connect: Duration,
-    /// Between two reads of the response, and until its first byte.
-    pub read: Duration,
-    /// Until a write of the request is taken.
-    pub write: Duration,
-    /// How long an idle connection is kept for the next request.
-    pub idle: Duration,
 }
 
 /// A component of the plugins directory with its manifest.

@@ -7,7 +7,8 @@ use super::check::{EndKind, default_cache, peer_is_self, plugin_name, taken, thr
 use super::diagnostic::{Diagnostic, Severity};
 use super::manifest::Beside;
 use super::model::{
-    Action, Admin, Config, Edits, Listener, Match, Plugin, PluginUse, ProxyProtocol, Route, Server, Upstream,
+    Action, Admin, Config, Edits, Listener, Match, PeerEntry, PeerSource, Plugin, PluginUse, ProxyProtocol,
+    Route, Server,
 };
 use super::raw::Scalar;
 use super::{Checked, address, codes, defaults, file_kind, manifest, overlap};
@@ -60,16 +61,13 @@ pub fn for_proxy(flags: &ProxyFlags) -> Result<Checked, Vec<Diagnostic>> {
     if found.iter().any(|found| found.severity == Severity::Error) {
         return Err(found);
     }
+    let peer = PeerEntry { source: PeerSource::Socket(peer), weight: 1 };
     let server = Server { threads: threads.flatten().unwrap_or(default.threads), ..default };
     let config = Config {
         server,
         dns: defaults::dns(),
         listeners: vec![Listener { address: from, h2: false, proxy_protocol: ProxyProtocol::Off, tls: None }],
-        upstreams: vec![Upstream {
-            name: "default".into(),
-            peers: vec![peer],
-            timeouts: defaults::timeouts(),
-        }],
+        upstreams: vec![defaults::upstream("default".into(), vec![peer])],
         plugins,
         unused_plugins: Vec::new(),
         routes: vec![Route {

@@ -20,5 +20,8 @@ pub(crate) use manifest::{Grants, Limits, Manifest, Quarantine};
 pub(crate) use plugins::Plugins;
 pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};
 pub(crate) use server::{ClientLimits, ClientTimeouts, Dns, Server};
-pub(crate) use upstream::{Peer, PeerTable, Timeouts, Upstream};
+pub(crate) use upstream::{
+    Balance, BalanceTable, Ejection, HashKey, HashKeyTable, Health, Peer, PeerTable, Retries, Timeouts,
+    Upstream, UpstreamLimits,
+};
 pub(crate) use value::{OneOrMany, Scalar};

@@ -73,6 +73,44 @@ pub(crate) fn count(number: i64, range: RangeInclusive<usize>) -> Result<usize, 
         .ok_or_else(|| outside(codes::OUT_OF_RANGE, number, range.start(), range.end()))
 }
 
+/// A count within `range`, or `false` for none.
+///
+/// # Errors
+/// It is something else, or out of range.
+pub(crate) fn count_or_off(
+    value: &Scalar,
+    range: RangeInclusive<usize>,
+) -> Result<Option<usize>, Diagnostic> {
+    match value {
+        Scalar::Integer(number) => count(*number, range).map(Some),
+        Scalar::Boolean(false) => Ok(None),
+        other => Err(Diagnostic::error(
+            codes::WRONG_TYPE,
+            format!("expected a whole number or `false`, found `{other}`"),
+        )
+        .with_help(format!(
+            "from `{}` to `{}` are fine, `false` switches it off",
+            range.start(),
+            range.end()
+        ))),
+    }
+}
+
+/// A share of a whole: `"20%"` as 20.
+///
+/// # Errors
+/// It is written otherwise, or above 100 %.
+pub(crate) fn percent(value: &Scalar) -> Result<u8, Diagnostic> {
+    const HELP: &str = "write a whole number from 0 to 100 and `%`: `\"20%\"`";
+    let percent = match value {
+        Scalar::Text(text) => text.strip_suffix('%').and_then(|number| number.parse::<u8>().ok()),
+        _ => None,
+    };
+    percent.filter(|percent| *percent <= 100).ok_or_else(|| {
+        Diagnostic::error(codes::BAD_PERCENTAGE, format!("`{value}` is not a percentage")).with_help(HELP)
+    })
+}
+
 /// What one of the words stands for.
 ///
 /// # Errors
@@ -184,6 +222,21 @@ mod tests {
         check_size("16MB", Err("`MB` is not a unit of size"));
         check_size("16", Err("`16` has no unit"));
         check_size("MiB", Err("`MiB` is not a size"));
+    }
+
+    #[test]
+    fn percentages() {
+        let check = |text: &str, expected: Option<u8>| {
+            assert_eq!(percent(&Scalar::Text(text.into())).ok(), expected, "{text}");
+        };
+        check("0%", Some(0));
+        check("100%", Some(100));
+        check("101%", None);
+        check("20", None);
+        check("-1%", None);
+        check("1.5%", None);
+        check("%", None);
+        assert!(percent(&Scalar::Integer(20)).is_err());
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub(super) fn attempt(attempt: Option<&Attempt>) -> upstream_request_filter::Att
     upstream_request_filter::Attempt {
         number: attempt.map_or(0, |attempt| attempt.number),
         upstream: attempt.map(|attempt| attempt.upstream.to_string()).unwrap_or_default(),
-        peer: attempt.map(|attempt| attempt.peer.to_string()).unwrap_or_default(),
+        peer: attempt.map(|attempt| attempt.peer.clone()).unwrap_or_default(),
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn trouble(trouble: Option<&Trouble>) -> error_filter::Failure {
         status: trouble.map_or(0, |trouble| trouble.status),
         attempts: trouble.map_or(0, |trouble| trouble.attempts),
         upstream: trouble.and_then(|trouble| trouble.upstream.as_deref().map(str::to_owned)),
-        peer: trouble.and_then(|trouble| trouble.peer.as_ref().map(ToString::to_string)),
+        peer: trouble.and_then(|trouble| trouble.peer.clone()),
         can_retry: trouble.is_some_and(|trouble| trouble.can_retry),
     }
 }

@@ -2,7 +2,7 @@
 //! no Pingora: heads are reached through [`Heads`], which the proxy implements. Knows no Wasmtime either.
 
 use std::any::Any;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub struct Exchange {
     pub attributes: Attributes,
     /// The upstream that a plugin chose in place of the route's.
     pub upstream: Option<UpstreamId>,
+    /// The key that a plugin set, for upstreams that balance by it.
+    pub hash_key: Option<Vec<u8>>,
     /// What may be chosen.
     pub upstreams: Arc<dyn UpstreamNames>,
     /// What each call cost, in the order of the calls.
@@ -208,7 +210,7 @@ pub struct Attempt {
     /// From 1.
     pub number: u32,
     pub upstream: Arc<str>,
-    pub peer: SocketAddr,
+    pub peer: String,
 }
 
 /// Why a request can't be served: WIT `error-filter.failure`.
@@ -220,7 +222,7 @@ pub struct Trouble {
     pub status: u16,
     pub attempts: u32,
     pub upstream: Option<Arc<str>>,
-    pub peer: Option<SocketAddr>,
+    pub peer: Option<String>,
     /// Whether another attempt is safe.
     pub can_retry: bool,
 }

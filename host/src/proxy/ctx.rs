@@ -1,7 +1,6 @@
 //! What the proxy keeps of one request from its first byte to its log line. Pins the generation: a request
 //! lives and dies in one.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,7 +20,7 @@ use crate::plugin::exchange::{
     Trouble,
 };
 use crate::snapshot::{Generation, RouteEntry};
-use crate::upstream::Peer;
+use crate::upstream::{Endpoint, Hold, Peer, Retrying, Upstream};
 
 use super::failure::Failed;
 use super::heads::SessionHeads;
@@ -40,10 +39,17 @@ pub struct Ctx {
     pub(crate) target: Option<PathAndQuery>,
     /// The upstream that was chosen.
     pub(crate) upstream: Option<UpstreamId>,
-    /// Peers of it that were tried and failed, and the current one.
-    pub(crate) tried: Vec<SocketAddr>,
-    pub(crate) peer: Option<Peer>,
+    /// The peer of it that the request is at.
+    pub(crate) hold: Option<Hold>,
+    /// Peers of it that failed the request.
+    pub(crate) tried: Vec<Peer>,
     pub(crate) attempts: usize,
+    /// Attempts that reached a peer.
+    pub(crate) sent: u32,
+    /// That it is sent once more.
+    pub(crate) retrying: Option<Retrying>,
+    /// When it has taken too long, whatever it does; `None` before it has an upstream and once it is upgraded.
+    pub(crate) deadline: Option<Instant>,
     pub(crate) decided_by: Option<Arc<str>>,
     pub(crate) failed: Option<Failed>,
     /// What a plugin answers in place of an attempt, or of an error page.
@@ -71,9 +77,12 @@ impl Ctx {
             lent: None,
             target: None,
             upstream: None,
+            hold: None,
             tried: Vec::new(),
-            peer: None,
             attempts: 0,
+            sent: 0,
+            retrying: None,
+            deadline: None,
             decided_by: None,
             failed: None,
             answer: None,
@@ -102,6 +111,24 @@ impl Ctx {
     /// What the request's route changes without a plugin; `None` where it changes nothing.
     pub(crate) fn edits(&self) -> Option<&Edits> {
         self.entry()?.edits.as_ref()
+    }
+
+    /// The upstream that was chosen.
+    pub(crate) fn upstream(&self) -> Option<&Arc<Upstream>> {
+        self.generation.upstreams.get(self.upstream?)
+    }
+
+    /// The peer that the request is at, or was at last.
+    pub(crate) fn peer(&self) -> Option<&Endpoint> {
+        let held = self.hold.as_ref().map(Hold::endpoint);
+        held.or_else(|| self.tried.last().map(Peer::endpoint))
+    }
+
+    /// Lets go of a peer that failed the request, and remembers it.
+    pub(crate) fn give_up_peer(&mut self) {
+        if let Some(hold) = self.hold.take() {
+            self.tried.push(hold.peer().clone());
+        }
     }
 
     /// The plugins of the request's route.
@@ -187,7 +214,7 @@ impl Ctx {
         Some(Attempt {
             number: u32::try_from(self.attempts).unwrap_or(u32::MAX),
             upstream: Arc::clone(self.generation.upstreams.get(self.upstream?)?.name()),
-            peer: self.peer.as_ref()?.address,
+            peer: self.hold.as_ref()?.endpoint().to_string(),
         })
     }
 
@@ -256,6 +283,7 @@ impl Ctx {
                 phase: Phase::Request,
                 attributes: Attributes::default(),
                 upstream: None,
+                hash_key: None,
                 upstreams: Arc::clone(&self.generation.upstream_names),
                 calls: Vec::with_capacity(8),
                 attempt: None,

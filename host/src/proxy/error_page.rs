@@ -1,6 +1,7 @@
 //! The error phase of a route's chain, and the page that is sent where no plugin has another. Knows why
 //! (`failure`), not when: that is `phase/fail`'s.
 
+use http::{HeaderValue, header};
 use pingora::proxy::Session;
 
 use crate::phase::Phase;
@@ -9,6 +10,9 @@ use crate::plugin::exchange::{ErrorDecision, PluginResponse, Trouble};
 use super::ctx::Ctx;
 use super::failure::Kind;
 use super::local_response;
+
+/// When a request that had no place may come again, in seconds: load passes quickly or not at all.
+const RETRY_AFTER: &str = "1";
 
 /// Whether the request could be sent once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,13 +27,13 @@ pub(crate) fn consult(session: &mut Session, ctx: &mut Ctx, kind: Kind, retry: R
     if !ctx.chain().is_some_and(|chain| chain.has(Phase::Error)) {
         return ErrorDecision::Next;
     }
-    let upstream = ctx.upstream.and_then(|id| ctx.generation.upstreams.get(id));
+    let upstream = ctx.upstream();
     let trouble = Trouble {
         error: kind.word(),
         status: status.as_u16(),
         attempts: u32::try_from(ctx.attempts).unwrap_or(u32::MAX),
         upstream: upstream.map(|upstream| std::sync::Arc::clone(upstream.name())),
-        peer: ctx.tried.last().copied(),
+        peer: ctx.peer().map(ToString::to_string),
         can_retry: retry == Retry::Possible,
     };
     ctx.run_error(session, trouble)
@@ -43,6 +47,12 @@ pub(crate) fn make(session: &mut Session, ctx: &mut Ctx, kind: Kind) -> Option<P
             ctx.decided_by = Some(by);
             Some(response)
         }
-        ErrorDecision::Next | ErrorDecision::Retry => Some(local_response::page(status, ctx.request_id())),
+        ErrorDecision::Next | ErrorDecision::Retry => {
+            let mut page = local_response::page(status, ctx.request_id());
+            if kind.is_passing() {
+                page.headers.push((header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER)));
+            }
+            Some(page)
+        }
     }
 }

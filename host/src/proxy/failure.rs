@@ -3,6 +3,7 @@
 
 use http::StatusCode;
 use pingora::{Error, ErrorSource, ErrorType};
+use rustix::io::Errno;
 use tokio::runtime::is_rt_shutdown_err;
 
 use crate::plugin::exchange;
@@ -51,6 +52,8 @@ pub(crate) enum Kind {
     // A plugin's.
     Plugin(exchange::Failure),
     // The proxy's own.
+    /// The upstream's limits leave no room.
+    Overloaded,
     /// It is out of descriptors or ports.
     Exhausted,
     Internal,
@@ -72,7 +75,7 @@ impl Kind {
             Kind::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Kind::NoRoute => StatusCode::NOT_FOUND,
             Kind::ClientGone | Kind::TunnelIdle | Kind::Cut => return None,
-            Kind::NoPeer | Kind::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::NoPeer | Kind::Overloaded | Kind::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
             Kind::ConnectFailed | Kind::UpstreamBroken => StatusCode::BAD_GATEWAY,
             Kind::ConnectTimeout | Kind::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
             Kind::Plugin(failure) => failure.status(),
@@ -103,9 +106,23 @@ impl Kind {
             Kind::UpstreamTimeout => "upstream-timeout",
             Kind::UpstreamBroken => "upstream-broken",
             Kind::Plugin(failure) => failure.name(),
+            Kind::Overloaded => "overloaded",
             Kind::Exhausted => "exhausted",
             Kind::Internal => "internal",
         }
+    }
+
+    /// Whether the peer is to blame, so that it may be left out for it.
+    pub(crate) fn is_upstreams(self) -> bool {
+        matches!(
+            self,
+            Kind::ConnectFailed | Kind::ConnectTimeout | Kind::UpstreamTimeout | Kind::UpstreamBroken
+        )
+    }
+
+    /// Whether the same request may well be fine a moment later: worth a `retry-after`.
+    pub(crate) fn is_passing(self) -> bool {
+        matches!(self, Kind::Overloaded | Kind::Exhausted)
     }
 
     /// Whether the client's connection must end with the response: what else it sent can't be trusted, or
@@ -132,6 +149,8 @@ impl Failed {
         let kind = match (error.esource(), error.etype()) {
             // Whoever seems to have gone: it is the worker that goes.
             _ if error.root_cause().downcast_ref().is_some_and(is_rt_shutdown_err) => Kind::Cut,
+            // Pingora calls these errors of its own, or failed connections.
+            _ if is_exhausted(error) => Kind::Exhausted,
             (_, ErrorType::ConnectTimedout | ErrorType::TLSHandshakeTimedout) => Kind::ConnectTimeout,
             (ErrorSource::Downstream, ErrorType::ReadTimedout) => Kind::RequestTimeout,
             (
@@ -165,7 +184,8 @@ impl Failed {
 
     /// Why no peer could be picked.
     pub(crate) fn no_peer(upstream: &str, reason: &NoPeer) -> Self {
-        Self::because(Kind::NoPeer, format!("upstream `{upstream}`: {reason}"))
+        let kind = if *reason == NoPeer::Full { Kind::Overloaded } else { Kind::NoPeer };
+        Self::because(kind, format!("upstream `{upstream}`: {reason}"))
     }
 }
 
@@ -180,6 +200,14 @@ fn in_stream(error: &Error) -> Option<Kind> {
         Stalled::Tunnel => Kind::TunnelIdle,
         Stalled::Switch => Kind::UpstreamTimeout,
     })
+}
+
+/// Whether the process is out of descriptors, or the machine of buffers: no peer is to blame, and none is any better.
+pub(crate) fn is_exhausted(error: &Error) -> bool {
+    let root: &(dyn std::error::Error + 'static) = error.root_cause();
+    let errno = std::iter::successors(Some(root), |error| error.source())
+        .find_map(|error| error.downcast_ref::<std::io::Error>().and_then(Errno::from_io_error));
+    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOBUFS))
 }
 
 /// A Pingora error that only carries a request to `fail_to_proxy`, where the failure is read from the

@@ -26,7 +26,7 @@ use crate::upstream::Resolver;
 /// name that takes longer costs its own upstream some 503s, nobody else anything.
 const FIRST_ANSWERS: Duration = Duration::from_secs(1);
 
-/// Keeps the peers of the latest generation resolved.
+/// Keeps the peers of the latest generation resolved and checked.
 pub(super) struct Resolving(pub(super) watch::Receiver<Arc<Resolver>>);
 
 #[async_trait]
@@ -52,7 +52,10 @@ impl BackgroundService for Resolving {
                     _ = shutdown.wait_for(|stop| *stop) => return,
                     // An earlier one ends here: what it knows, the next one has taken over.
                     Ok(()) = current.changed() => resolver = Arc::clone(&current.borrow_and_update()),
-                    () = resolver.run(std::future::pending()) => return,
+                    _ = async {
+                        let forever = std::future::pending;
+                        tokio::join!(resolver.run(forever()), resolver.checks().run(forever()))
+                    } => return,
                 }
             }
         };

@@ -1,9 +1,18 @@
 //! Choosing one peer of those that there are. Knows nothing of names and of how peers are found.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod ring;
+mod schedule;
 
-use super::{NoPeer, Peer};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::config::model::{Balance, HashKey, Upstream as Settings};
+
+use super::gate::{Gate, Place};
+use super::{Hold, NoPeer, Peer};
+
+use ring::Ring;
 
 /// The peers of an upstream at one moment.
 #[derive(Debug)]
@@ -11,80 +20,211 @@ pub(super) struct PeerSet {
     pub(super) peers: Vec<Peer>,
     /// Why there is none, where there is none.
     pub(super) absence: NoPeer,
+    /// Places of peers in the order of their turns. Empty where weights are equal: that is the order of the list.
+    turns: Vec<u32>,
+    /// Empty where nothing is hashed.
+    ring: Ring,
 }
 
-/// Whose turn it is. One for all worker threads.
-#[derive(Debug, Default)]
-pub(super) struct RoundRobin(AtomicUsize);
+/// What is known of the request that a peer is chosen for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ask<'a> {
+    /// Requests with one key go to one peer; `None`: to any. Only read where the upstream hashes.
+    pub key: Option<&'a [u8]>,
+    /// Peers that the request need not try again.
+    pub tried: &'a [Peer],
+}
 
-impl RoundRobin {
-    /// The next peer in turn that was not tried. Peers that failed a short while ago come last.
+/// How one of them is chosen, and whose turn it is. One for all worker threads.
+#[derive(Debug)]
+pub(super) struct Balancer {
+    balance: Balance,
+    slow_start: Duration,
+    /// In percent.
+    panic_threshold: usize,
+    turn: AtomicUsize,
+    gate: Option<Arc<Gate>>,
+}
+
+impl PeerSet {
+    pub(super) fn new(peers: Vec<Peer>, absence: NoPeer, balance: &Balance) -> Self {
+        let weights: Vec<u16> = peers.iter().map(Peer::weight).collect();
+        let equal = weights.windows(2).all(|pair| pair.first() == pair.last());
+        let turns = if equal { Vec::new() } else { schedule::schedule(&weights) };
+        let ring = match balance {
+            Balance::Hash(_) => Ring::of(peers.iter().map(|peer| (peer.endpoint(), peer.weight()))),
+            _ => Ring::default(),
+        };
+        Self { peers, absence, turns, ring }
+    }
+
+    /// The peer whose turn it is, for any number.
+    fn at(&self, turn: usize) -> usize {
+        match self.turns.len() {
+            0 => turn % self.peers.len().max(1),
+            turns => self.turns.get(turn % turns).map_or(0, |place| *place as usize),
+        }
+    }
+
+    fn random(&self) -> usize {
+        self.at(fastrand::usize(..self.turns.len().max(self.peers.len()).max(1)))
+    }
+
+    /// How many of them are left out.
+    pub(super) fn out(&self) -> usize {
+        self.peers.iter().filter(|peer| peer.state().is_out()).count()
+    }
+}
+
+impl Balancer {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            balance: settings.balance.clone(),
+            slow_start: settings.slow_start,
+            panic_threshold: usize::from(settings.panic_threshold),
+            turn: AtomicUsize::new(0),
+            gate: Gate::of(&settings.limits),
+        }
+    }
+
+    pub(super) fn gate(&self) -> Option<&Arc<Gate>> {
+        self.gate.as_ref()
+    }
+
+    /// What a request's key is, where keys are read.
+    pub(super) fn hash_key(&self) -> Option<&HashKey> {
+        match &self.balance {
+            Balance::Hash(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The next peer that was not tried. Those that are left out come last.
     ///
     /// # Errors
     /// There is none.
-    pub(super) fn pick(&self, set: &PeerSet, tried: &[SocketAddr]) -> Result<Peer, NoPeer> {
-        let peers = set.peers.as_slice();
-        if peers.is_empty() {
+    pub(super) fn pick(&self, set: &PeerSet, ask: &Ask<'_>) -> Result<Hold, NoPeer> {
+        if set.peers.is_empty() {
             return Err(set.absence);
         }
-        // Only spreads requests: no order between threads is needed.
-        let turn = self.0.fetch_add(1, Ordering::Relaxed) % peers.len();
-        let (later, first) = peers.split_at_checked(turn).unwrap_or_default();
-        let mut avoided = None;
-        for peer in first.iter().chain(later).filter(|peer| !tried.contains(&peer.address)) {
-            if !peer.is_avoided() {
-                return Ok(peer.clone());
+        let mut room = match &self.gate {
+            None => Room { place: None, most: usize::MAX },
+            Some(gate) => {
+                Room { place: Some(gate.enter().ok_or(NoPeer::Full)?), most: gate.max_connections() }
             }
-            avoided = avoided.or(Some(peer));
+        };
+        let start = match (&self.balance, ask.key) {
+            (Balance::RoundRobin, _) => set.at(self.next_turn()),
+            (Balance::LeastRequests, _) => self.less_busy(set),
+            (Balance::Hash(_), Some(key)) => {
+                return self.walk(set, set.ring.from(ring::point(key)), ask, room);
+            }
+            (Balance::Random | Balance::Hash(_), _) => set.random(),
+        };
+        // The usual case: the first one is fine.
+        if let Some(peer) = set.peers.get(start)
+            && ask.tried.is_empty()
+            && self.slow_start.is_zero()
+            && peer.state().admits()
+            && let Some(hold) = room.hold(peer)
+        {
+            return Ok(hold);
         }
-        avoided.cloned().ok_or(NoPeer::AllTried)
+        self.walk(set, (start..set.peers.len()).chain(0..start), ask, room)
+    }
+
+    /// The first of these places whose peer fits; a place may come several times.
+    fn walk(
+        &self,
+        set: &PeerSet,
+        places: impl Iterator<Item = usize>,
+        ask: &Ask<'_>,
+        mut room: Room,
+    ) -> Result<Hold, NoPeer> {
+        let mut panics = None;
+        let (mut cold, mut out) = (None, None);
+        let mut none = NoPeer::AllTried;
+        for peer in places.filter_map(|place| set.peers.get(place)) {
+            if ask.tried.iter().any(|tried| tried.is(peer)) {
+                continue;
+            }
+            if peer.state().is_out()
+                && !*panics.get_or_insert_with(|| self.panics(set))
+                && !peer.state().admits()
+            {
+                out = out.or(Some(peer));
+            } else if !self.is_warm(peer) {
+                cold = cold.or(Some(peer));
+            } else if let Some(hold) = room.hold(peer) {
+                return Ok(hold);
+            } else {
+                none = NoPeer::Full;
+            }
+        }
+        // Better a peer that is left out than none; but what healthy ones have no room for is not put on it.
+        let last = if none == NoPeer::Full { cold } else { cold.or(out) };
+        match last.map(|peer| room.hold(peer)) {
+            Some(Some(hold)) => Ok(hold),
+            Some(None) => Err(NoPeer::Full),
+            None => Err(none),
+        }
+    }
+
+    // Only spreads requests: no order between threads is needed.
+    fn next_turn(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Of two that are drawn by weight, the one with fewer requests for its weight.
+    fn less_busy(&self, set: &PeerSet) -> usize {
+        let (a, mut b) = (set.random(), set.random());
+        if a == b {
+            b = (a + 1) % set.peers.len().max(1);
+        }
+        let load = |place: usize| {
+            set.peers.get(place).map(|peer| (peer.in_flight() + 1) as f32 / f32::from(peer.weight()))
+        };
+        // Where both are as busy, the one that was drawn first, by its weight.
+        if load(b) < load(a) { b } else { a }
+    }
+
+    /// Whether so few are healthy that health is not looked at.
+    fn panics(&self, set: &PeerSet) -> bool {
+        let all = set.peers.len();
+        let healthy = all - set.out().min(all);
+        healthy == 0 || healthy * 100 < self.panic_threshold * all
+    }
+
+    /// Whether a peer that came back takes this request: the longer ago, the more of them.
+    fn is_warm(&self, peer: &Peer) -> bool {
+        if self.slow_start.is_zero() {
+            return true;
+        }
+        let warmth = peer.state().warmth(self.slow_start);
+        warmth >= 1.0 || fastrand::f32() < warmth
+    }
+}
+
+/// What limits the choice of a request: its place at the upstream, and how many requests a peer may have.
+struct Room {
+    place: Option<Place>,
+    most: usize,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            place.leave();
+        }
+    }
+}
+
+impl Room {
+    /// The request's stay at a peer, where that has room.
+    fn hold(&mut self, peer: &Peer) -> Option<Hold> {
+        Hold::of(peer, &mut self.place, self.most)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use crate::config::model::Timeouts;
-
-    use super::*;
-
-    fn peers(ports: &[u16]) -> PeerSet {
-        let second = Duration::from_secs(1);
-        let timeouts = Timeouts { connect: second, read: second, write: second, idle: second };
-        let peers = ports.iter().map(|port| Peer::new(address(*port), &timeouts)).collect();
-        PeerSet { peers, absence: NoPeer::NoSuchName }
-    }
-
-    fn address(port: u16) -> SocketAddr {
-        ([127, 0, 0, 1], port).into()
-    }
-
-    /// What five picks in a row give.
-    fn check(set: &PeerSet, tried: &[u16], expected: [Result<u16, NoPeer>; 5]) {
-        let tried: Vec<_> = tried.iter().map(|port| address(*port)).collect();
-        let turns = RoundRobin::default();
-        let seen = [(); 5].map(|()| turns.pick(set, &tried).map(|peer| peer.address.port()));
-        assert_eq!(seen, expected);
-    }
-
-    #[test]
-    fn in_turn_without_the_tried() {
-        check(&peers(&[1, 2, 3]), &[], [Ok(1), Ok(2), Ok(3), Ok(1), Ok(2)]);
-        check(&peers(&[1, 2, 3]), &[1], [Ok(2), Ok(2), Ok(3), Ok(2), Ok(2)]);
-        check(&peers(&[1, 2]), &[2, 9], [Ok(1); 5]);
-        check(&peers(&[1, 2]), &[1, 2], [Err(NoPeer::AllTried); 5]);
-        check(&peers(&[]), &[1], [Err(NoPeer::NoSuchName); 5]);
-    }
-
-    #[test]
-    fn a_peer_that_failed_is_passed_over_while_there_are_others() {
-        let set = peers(&[1, 2, 3]);
-        set.peers[1].connect_failed();
-        check(&set, &[], [Ok(1), Ok(3), Ok(3), Ok(1), Ok(3)]);
-        check(&set, &[1, 3], [Ok(2); 5]);
-        set.peers[0].connect_failed();
-        set.peers[2].connect_failed();
-        check(&set, &[], [Ok(1), Ok(2), Ok(3), Ok(1), Ok(2)]);
-    }
-}
+mod tests;

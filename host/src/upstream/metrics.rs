@@ -1,5 +1,7 @@
 //! What is counted of upstreams and their names. Knows nothing of how peers are found.
 
+mod peers;
+
 use std::sync::Arc;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -8,12 +10,17 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::Upstreams;
+
+use peers::ShownPeers;
+
 /// The metrics of all upstreams. Cheap to clone. Labels hold names of the configuration alone, so their
 /// number is bounded.
 #[derive(Debug, Clone, Default)]
 pub struct UpstreamMetrics {
     peers: Family<UpstreamLabel, Gauge>,
     lookups: Family<LookupLabels, Counter>,
+    shown: ShownPeers,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -28,7 +35,7 @@ struct LookupLabels {
 }
 
 impl UpstreamMetrics {
-    /// Registers `edgewright_upstream_peers` and `edgewright_dns_lookups_total`.
+    /// Registers `edgewright_upstream_peers`, `edgewright_dns_lookups_total` and `edgewright_upstream_peer_…`.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register(
@@ -41,17 +48,22 @@ impl UpstreamMetrics {
             "Look-ups of a name and record type, by outcome",
             metrics.lookups.clone(),
         );
+        registry.register_collector(Box::new(metrics.shown.clone()));
         metrics
+    }
+
+    /// From now on, the peers of these upstreams are shown, and no others.
+    pub(super) fn show(&self, upstreams: &Arc<Upstreams>) {
+        self.peers.clear();
+        self.shown.show(upstreams);
+        for upstream in upstreams.iter() {
+            self.set_peers(upstream.name(), upstream.peers().len());
+        }
     }
 
     pub(super) fn set_peers(&self, upstream: &Arc<str>, count: usize) {
         let label = UpstreamLabel { upstream: Arc::clone(upstream) };
         self.peers.get_or_create(&label).set(i64::try_from(count).unwrap_or(i64::MAX));
-    }
-
-    /// Forgets upstreams of an earlier configuration.
-    pub(super) fn clear_peers(&self) {
-        self.peers.clear();
     }
 
     pub(super) fn count_lookup(&self, name: &Arc<str>, outcome: &'static str) {
@@ -75,7 +87,7 @@ mod tests {
         let mut registry = Registry::default();
         let metrics = UpstreamMetrics::register(&mut registry);
         metrics.set_peers(&"old".into(), 1);
-        metrics.clear_peers();
+        metrics.show(&Arc::new(Upstreams::build(&crate::upstream::set::tests::config(&[]))));
         metrics.set_peers(&"api".into(), 2);
         metrics.count_lookup(&"api.test".into(), "found");
         let mut text = String::new();

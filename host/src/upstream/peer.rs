@@ -1,96 +1,116 @@
-//! One address of an upstream, ready to be connected to. The only file that makes Pingora's peers: from
-//! addresses, never from names, and with every time-out set. Knows nothing of how a peer is chosen.
+//! One end of an upstream, ready to be connected to. The only file that makes Pingora's peers: from addresses,
+//! never from names, and with every time-out set. Knows nothing of how a peer is chosen.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use pingora::upstreams::peer::HttpPeer;
 
-use crate::config::model::Timeouts;
+use crate::config::model::{Ejection, Upstream as Settings};
 
-/// After a failed connection, a peer is passed over for this long while there are others. Long enough to
-/// spare most requests a failing attempt, short enough to notice a restart.
-const AVOIDED: Duration = Duration::from_secs(10);
+use super::Endpoint;
+use super::state::PeerState;
 
-/// A peer that was picked. Cheap to clone.
+/// A peer of an upstream. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Peer {
-    pub address: SocketAddr,
-    shared: Arc<Shared>,
-}
+pub struct Peer(Arc<Inner>);
 
 #[derive(Debug)]
-struct Shared {
+struct Inner {
+    endpoint: Endpoint,
+    weight: u16,
+    ejection: Ejection,
     /// Everything but what a request changes.
     template: HttpPeer,
-    /// Milliseconds since [`START`]; zero if the peer is fine.
-    avoided_until: AtomicU64,
+    /// Outlives the peer where a later configuration has the same.
+    state: Arc<PeerState>,
 }
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
 impl Peer {
-    #[allow(clippy::disallowed_methods, reason = "this is the file that makes peers, from addresses alone")]
-    pub(super) fn new(address: SocketAddr, timeouts: &Timeouts) -> Self {
-        let mut template = HttpPeer::new(address, false, String::new());
-        let options = &mut template.options;
-        options.connection_timeout = Some(timeouts.connect);
-        options.total_connection_timeout = Some(timeouts.connect);
-        options.read_timeout = Some(timeouts.read);
-        options.write_timeout = Some(timeouts.write);
-        options.idle_timeout = Some(timeouts.idle);
-        Self { address, shared: Arc::new(Shared { template, avoided_until: AtomicU64::new(0) }) }
+    pub(super) fn new(endpoint: Endpoint, weight: u16, settings: &Settings, state: Arc<PeerState>) -> Self {
+        let template = template(&endpoint, settings);
+        Self(Arc::new(Inner { endpoint, weight, ejection: settings.ejection, template, state }))
+    }
+
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.0.endpoint
+    }
+
+    /// Its share of the requests, relative to the others.
+    pub fn weight(&self) -> u16 {
+        self.0.weight
+    }
+
+    pub(super) fn state(&self) -> &Arc<PeerState> {
+        &self.0.state
+    }
+
+    pub(super) fn ejection(&self) -> &Ejection {
+        &self.0.ejection
     }
 
     /// What Pingora connects to: a copy for one request.
     pub fn http_peer(&self) -> Box<HttpPeer> {
-        Box::new(self.shared.template.clone())
+        Box::new(self.0.template.clone())
     }
 
-    /// Tells that a connection to it failed: it is passed over for a while where there are others.
-    pub fn connect_failed(&self) {
-        let until = START.elapsed().saturating_add(AVOIDED);
-        self.shared.avoided_until.store(millis(until), Ordering::Relaxed);
+    /// Requests that are on their way to it.
+    pub fn in_flight(&self) -> usize {
+        self.0.state.in_flight.load(Relaxed)
     }
 
-    /// Whether a connection to it failed a short while ago.
-    pub fn is_avoided(&self) -> bool {
-        // The clock is read only for a peer that failed.
-        match self.shared.avoided_until.load(Ordering::Relaxed) {
-            0 => false,
-            until if millis(START.elapsed()) < until => true,
-            until => {
-                // Another failure may have been told meanwhile: that one stays.
-                let _ = self.shared.avoided_until.compare_exchange(
-                    until,
-                    0,
-                    Ordering::Relaxed,
-                    Ordering::Relaxed,
-                );
-                false
-            }
-        }
+    /// Whether both are the same peer of the same upstream.
+    pub(super) fn is(&self, other: &Peer) -> bool {
+        Arc::ptr_eq(&self.0.state, &other.0.state)
     }
 }
 
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+#[allow(clippy::disallowed_methods, reason = "this is the file that makes peers, from addresses alone")]
+fn template(endpoint: &Endpoint, settings: &Settings) -> HttpPeer {
+    let mut template = match endpoint {
+        Endpoint::Tcp(address) => HttpPeer::new(*address, false, String::new()),
+        Endpoint::Unix(path) => {
+            let unspecified = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
+            HttpPeer::new_uds(&path.to_string_lossy(), false, String::new())
+                // Only for a path that is too long or has a NUL, which the configuration refuses.
+                .unwrap_or_else(|_| HttpPeer::new(unspecified, false, String::new()))
+        }
+    };
+    let (options, timeouts) = (&mut template.options, &settings.timeouts);
+    options.connection_timeout = Some(timeouts.connect);
+    options.total_connection_timeout = Some(timeouts.connect);
+    options.read_timeout = Some(timeouts.read);
+    options.write_timeout = Some(timeouts.write);
+    options.idle_timeout = Some(timeouts.idle);
+    template
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use pingora::upstreams::peer::Peer as _;
 
+    use crate::upstream::set::tests::settings;
+
     use super::*;
+
+    fn http_peer(endpoint: Endpoint, settings: &Settings) -> Box<HttpPeer> {
+        Peer::new(endpoint, 1, settings, Arc::default()).http_peer()
+    }
 
     #[test]
     fn every_timeout_is_set() {
         let seconds = Duration::from_secs;
-        let timeouts =
-            Timeouts { connect: seconds(1), read: seconds(2), write: seconds(3), idle: seconds(4) };
-        let peer = Peer::new("127.0.0.1:80".parse().unwrap(), &timeouts).http_peer();
+        let mut settings = settings("main", &[]);
+        settings.timeouts = crate::config::model::Timeouts {
+            connect: seconds(1),
+            read: seconds(2),
+            write: seconds(3),
+            idle: seconds(4),
+            total: seconds(5),
+        };
+        let peer = http_peer(Endpoint::Tcp("127.0.0.1:80".parse().unwrap()), &settings);
         assert_eq!(peer.connection_timeout(), Some(seconds(1)));
         assert_eq!(peer.total_connection_timeout(), Some(seconds(1)));
         assert_eq!(peer.options.read_timeout, Some(seconds(2)));
@@ -98,5 +118,13 @@ mod tests {
         assert_eq!(peer.idle_timeout(), Some(seconds(4)));
         assert_eq!(peer.address().to_string(), "127.0.0.1:80");
         assert!(!peer.is_tls());
+    }
+
+    #[test]
+    fn a_unix_socket_is_an_end_like_any_other() {
+        let path: Arc<std::path::Path> = std::path::Path::new("/run/app.sock").into();
+        let peer = http_peer(Endpoint::Unix(path), &settings("main", &[]));
+        assert_eq!(peer.address().to_string(), "/run/app.sock");
+        assert!(peer.idle_timeout().is_some());
     }
 }

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::config::model::Dns;
 
+use super::Checks;
 use super::metrics::UpstreamMetrics;
 use super::name::{Family, Outcome, Standing, Timing};
 use super::set::{Refreshed, ResolvedName, Upstream, Upstreams};
@@ -35,6 +36,7 @@ pub struct Resolver {
     dns: Dns,
     timing: Timing,
     metrics: UpstreamMetrics,
+    checks: Checks,
     /// Names that had no answer or failure yet.
     pending: watch::Sender<usize>,
 }
@@ -56,11 +58,8 @@ struct Question {
 
 impl Resolver {
     /// A resolver for the names of these upstreams. Asks nothing before it runs.
-    pub fn new(upstreams: &Upstreams, dns: &Dns, metrics: UpstreamMetrics) -> Self {
-        metrics.clear_peers();
-        for upstream in upstreams.iter() {
-            metrics.set_peers(upstream.name(), upstream.peers().len());
-        }
+    pub fn new(upstreams: &Arc<Upstreams>, dns: &Dns, metrics: UpstreamMetrics) -> Self {
+        metrics.show(upstreams);
         let names: Vec<_> = upstreams
             .names()
             .iter()
@@ -72,7 +71,8 @@ impl Resolver {
         let pending = names.iter().filter(|watched| !watched.name.answer.load().is_settled()).count();
         let timing =
             Timing { min_ttl: dns.min_ttl, max_ttl: dns.max_ttl, retry: dns.retry, stale_max: dns.stale_max };
-        Self { names, dns: dns.clone(), timing, metrics, pending: watch::Sender::new(pending) }
+        let checks = Checks::new(upstreams);
+        Self { names, dns: dns.clone(), timing, metrics, checks, pending: watch::Sender::new(pending) }
     }
 
     /// Resolves until `shutdown`. One call per resolver, on a Tokio runtime with time and I/O; dropping
@@ -120,6 +120,11 @@ impl Resolver {
         }
     }
 
+    /// The checks of the same upstreams' peers.
+    pub fn checks(&self) -> &Checks {
+        &self.checks
+    }
+
     /// Waits until every name had a first answer or failure, at most for `limit`. Says how many names had
     /// none by then.
     pub async fn first_round(&self, limit: Duration) -> usize {
@@ -154,7 +159,7 @@ impl Watched {
             if upstream.refresh() == Refreshed::Changed {
                 let peers = upstream.peers();
                 metrics.set_peers(upstream.name(), peers.len());
-                let addresses: Vec<_> = peers.iter().map(|peer| peer.address).collect();
+                let addresses: Vec<_> = peers.iter().map(|peer| peer.endpoint().to_string()).collect();
                 tracing::info!(
                     upstream = %upstream.name(),
                     name = %self.name.text,

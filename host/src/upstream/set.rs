@@ -3,17 +3,23 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use arc_swap::ArcSwap;
 
-use crate::config::model::{Config, PeerHost, Timeouts};
+use crate::config::model::{
+    Config, HashKey, Health, PeerHost, PeerSource, Retries, Timeouts, Upstream as Settings,
+};
 use crate::ids::UpstreamId;
 
-use super::balance::{PeerSet, RoundRobin};
+use super::balance::{Ask, Balancer, PeerSet};
 use super::hosts_file::HostsFile;
 use super::name::Answer;
-use super::{NoPeer, Peer};
+use super::retry::RetryBudget;
+use super::state::PeerState;
+use super::{Endpoint, Hold, NoPeer, Peer, Retrying};
 
 /// Every upstream, by id and by name. Never changes; the peers of an upstream do.
 #[derive(Debug)]
@@ -26,24 +32,25 @@ pub struct Upstreams {
 /// A named group of peers.
 #[derive(Debug)]
 pub struct Upstream {
-    name: Arc<str>,
-    timeouts: Timeouts,
+    settings: Settings,
     sources: Vec<Source>,
     current: ArcSwap<PeerSet>,
-    turns: RoundRobin,
+    balancer: Balancer,
+    retrying: Arc<RetryBudget>,
 }
 
 /// Where an upstream's peers come from: one entry of `peers`.
 #[derive(Debug)]
 struct Source {
-    host: SourceHost,
-    port: u16,
+    kind: SourceKind,
+    weight: u16,
 }
 
 #[derive(Debug)]
-enum SourceHost {
-    Addresses(Vec<IpAddr>),
-    Name(Arc<ResolvedName>),
+enum SourceKind {
+    Addresses(Vec<IpAddr>, u16),
+    Name(Arc<ResolvedName>, u16),
+    Unix(Arc<Path>),
 }
 
 /// A name that DNS is asked for; shared by the upstreams that have it.
@@ -63,34 +70,38 @@ impl Upstreams {
 
     pub(super) fn with_hosts(config: &Config, hosts: &HostsFile) -> Self {
         let mut names: HashMap<Arc<str>, Arc<ResolvedName>> = HashMap::new();
-        let mut source_host = |host: &PeerHost| match host {
-            PeerHost::Ip(address) => SourceHost::Addresses(vec![*address]),
-            PeerHost::Name(name) => match hosts.addresses(name) {
-                Some(addresses) => SourceHost::Addresses(addresses),
-                None => {
-                    let resolved = names.entry(Arc::clone(name)).or_insert_with(|| {
-                        Arc::new(ResolvedName { text: Arc::clone(name), answer: ArcSwap::default() })
-                    });
-                    SourceHost::Name(Arc::clone(resolved))
-                }
+        let mut source_kind = |source: &PeerSource| match source {
+            PeerSource::Unix(path) => SourceKind::Unix(Arc::clone(path)),
+            PeerSource::Socket(address) => match &address.host {
+                PeerHost::Ip(ip) => SourceKind::Addresses(vec![*ip], address.port),
+                PeerHost::Name(name) => match hosts.addresses(name) {
+                    Some(addresses) => SourceKind::Addresses(addresses, address.port),
+                    None => {
+                        let resolved = names.entry(Arc::clone(name)).or_insert_with(|| {
+                            Arc::new(ResolvedName { text: Arc::clone(name), answer: ArcSwap::default() })
+                        });
+                        SourceKind::Name(Arc::clone(resolved), address.port)
+                    }
+                },
             },
         };
         let list: Vec<_> = config
             .upstreams
             .iter()
-            .map(|upstream| {
-                let peers = upstream.peers.iter();
-                let sources = peers.map(|peer| Source { host: source_host(&peer.host), port: peer.port });
-                Arc::new(Upstream::new(Arc::clone(&upstream.name), upstream.timeouts, sources.collect()))
+            .map(|settings| {
+                let peers = settings.peers.iter();
+                let sources =
+                    peers.map(|peer| Source { kind: source_kind(&peer.source), weight: peer.weight });
+                Arc::new(Upstream::new(settings.clone(), sources.collect()))
             })
             .collect();
         let ids =
-            list.iter().enumerate().map(|(at, it)| (Arc::clone(&it.name), UpstreamId::at(at))).collect();
+            list.iter().enumerate().map(|(at, it)| (Arc::clone(it.name()), UpstreamId::at(at))).collect();
         Self { list, ids, names: names.into_values().collect() }
     }
 
-    /// Takes over what an earlier generation knows of the names, so that a reload never waits for DNS
-    /// again. Call it before the resolver runs.
+    /// Takes over what an earlier generation knows: of names, so that a reload never waits for DNS again, and of
+    /// the peers of upstreams that keep their name. Call it before the resolver runs.
     pub fn inherit(&self, earlier: &Upstreams) {
         let known: HashMap<_, _> = earlier.names.iter().map(|name| (&name.text, name)).collect();
         for name in &self.names {
@@ -99,7 +110,8 @@ impl Upstreams {
             }
         }
         for upstream in &self.list {
-            upstream.refresh();
+            let same = earlier.id(upstream.name()).and_then(|id| earlier.get(id));
+            upstream.refresh_with(&same.map(|same| same.peers()).unwrap_or_default());
         }
     }
 
@@ -124,34 +136,82 @@ impl Upstreams {
 }
 
 impl Upstream {
-    fn new(name: Arc<str>, timeouts: Timeouts, sources: Vec<Source>) -> Self {
-        let nothing = PeerSet { peers: Vec::new(), absence: NoPeer::NotResolved };
+    fn new(settings: Settings, sources: Vec<Source>) -> Self {
+        let nothing = PeerSet::new(Vec::new(), NoPeer::NotResolved, &settings.balance);
+        let balancer = Balancer::new(&settings);
         let upstream = Self {
-            name,
-            timeouts,
+            settings,
             sources,
             current: ArcSwap::from_pointee(nothing),
-            turns: RoundRobin::default(),
+            balancer,
+            retrying: Arc::default(),
         };
         upstream.refresh();
         upstream
     }
 
-    /// The peer for a request that tried these already. Waits for nothing: no look-up, no lock.
+    /// As [`Self::pick`], and where all are busy, waits for as long as the upstream's limits say.
+    ///
+    /// # Errors
+    /// There is no peer, all were tried, or had no room in time.
+    pub async fn acquire(&self, ask: &Ask<'_>) -> Result<Hold, NoPeer> {
+        match self.balancer.gate() {
+            // Who comes while others wait, waits behind them.
+            Some(gate) if gate.waiting() > 0 => gate.wait(|| self.pick(ask)).await,
+            Some(gate) => match self.pick(ask) {
+                Err(NoPeer::Full) => gate.wait(|| self.pick(ask)).await,
+                done => done,
+            },
+            None => self.pick(ask),
+        }
+    }
+
+    /// How many requests were refused for its limits.
+    pub(super) fn refused(&self) -> u64 {
+        self.balancer.gate().map_or(0, |gate| gate.refused.load(Relaxed))
+    }
+
+    /// The peer for a request, which is in flight there until the hold is dropped. Waits for nothing: no look-up,
+    /// no lock.
     ///
     /// # Errors
     /// There is no peer, or all were tried.
-    pub fn pick(&self, tried: &[SocketAddr]) -> Result<Peer, NoPeer> {
-        self.turns.pick(&self.current.load(), tried)
+    pub fn pick(&self, ask: &Ask<'_>) -> Result<Hold, NoPeer> {
+        self.balancer.pick(&self.current.load(), ask)
     }
 
     /// Its name in the configuration.
     pub fn name(&self) -> &Arc<str> {
-        &self.name
+        &self.settings.name
     }
 
     pub fn timeouts(&self) -> &Timeouts {
-        &self.timeouts
+        &self.settings.timeouts
+    }
+
+    pub fn retries(&self) -> &Retries {
+        &self.settings.retries
+    }
+
+    /// How its peers are checked, if they are.
+    pub(super) fn health(&self) -> Option<&Health> {
+        self.settings.health.as_ref()
+    }
+
+    /// Lets a request be sent once more, where the budget for that allows it.
+    pub fn draw_retry(&self) -> Option<Retrying> {
+        let in_flight = self.current.load().peers.iter().map(Peer::in_flight).sum();
+        self.retrying.draw(self.settings.retries.budget, in_flight)
+    }
+
+    /// How often requests were sent once more, and how often the budget did not allow it.
+    pub(super) fn retried(&self) -> (u64, u64) {
+        (self.retrying.allowed.load(Relaxed), self.retrying.refused.load(Relaxed))
+    }
+
+    /// What [`Ask::key`] has to be, where that is read.
+    pub fn hash_key(&self) -> Option<&HashKey> {
+        self.balancer.hash_key()
     }
 
     /// The peers it has at present.
@@ -159,45 +219,82 @@ impl Upstream {
         self.current.load().peers.clone()
     }
 
+    /// Why it has no peers, where it has none.
+    pub fn absence(&self) -> Option<NoPeer> {
+        let current = self.current.load();
+        current.peers.is_empty().then_some(current.absence)
+    }
+
+    /// Whether one more of its peers may be left out for its errors.
+    pub(super) fn may_eject(&self, max_share: u8) -> bool {
+        let current = self.current.load();
+        (current.out() + 1) * 100 <= usize::from(max_share) * current.peers.len()
+    }
+
     pub(super) fn uses(&self, name: &Arc<ResolvedName>) -> bool {
-        self.sources.iter().any(|source| match &source.host {
-            SourceHost::Name(used) => Arc::ptr_eq(used, name),
-            SourceHost::Addresses(_) => false,
+        self.sources.iter().any(|source| match &source.kind {
+            SourceKind::Name(used, _) => Arc::ptr_eq(used, name),
+            SourceKind::Addresses(..) | SourceKind::Unix(_) => false,
         })
     }
 
     /// Makes the peers those of the current answers. Called by one task at a time. Peers that stay keep
     /// what is known of them.
     pub(super) fn refresh(&self) -> Refreshed {
+        self.refresh_with(&[])
+    }
+
+    fn refresh_with(&self, earlier: &[Peer]) -> Refreshed {
         let current = self.current.load();
-        let mut addresses = Vec::new();
+        let (found, absence) = self.found();
+        let is_same = found.iter().map(|(endpoint, _)| endpoint).eq(current.peers.iter().map(Peer::endpoint));
+        if is_same && absence == current.absence && earlier.is_empty() {
+            return Refreshed::Same;
+        }
+        let peer = |(endpoint, weight): (Endpoint, u16)| {
+            let same = |peers: &[Peer]| peers.iter().find(|peer| *peer.endpoint() == endpoint).cloned();
+            if let Some(earlier) = same(earlier) {
+                return Peer::new(endpoint, weight, &self.settings, Arc::clone(earlier.state()));
+            }
+            same(&current.peers).unwrap_or_else(|| {
+                // The first ones have nobody to take the requests meanwhile.
+                let state =
+                    if current.peers.is_empty() { PeerState::default() } else { PeerState::newcomer() };
+                Peer::new(endpoint, weight, &self.settings, Arc::new(state))
+            })
+        };
+        let peers = found.into_iter().map(peer).collect();
+        self.current.store(Arc::new(PeerSet::new(peers, absence, &self.settings.balance)));
+        if is_same { Refreshed::Same } else { Refreshed::Changed }
+    }
+
+    /// What the sources stand for at present, each end once; or why that is nothing.
+    fn found(&self) -> (Vec<(Endpoint, u16)>, NoPeer) {
+        let mut found: Vec<(Endpoint, u16)> = Vec::new();
         let mut absence = NoPeer::NoSuchName;
+        let mut add = |endpoint: Endpoint, weight: u16| {
+            if found.iter().all(|(there, _)| *there != endpoint) {
+                found.push((endpoint, weight));
+            }
+        };
         for source in &self.sources {
-            let found = match &source.host {
-                SourceHost::Addresses(addresses) => addresses.clone(),
-                SourceHost::Name(name) => {
+            match &source.kind {
+                SourceKind::Unix(path) => add(Endpoint::Unix(Arc::clone(path)), source.weight),
+                SourceKind::Addresses(addresses, port) => {
+                    for ip in addresses {
+                        add(SocketAddr::new(*ip, *port).into(), source.weight);
+                    }
+                }
+                SourceKind::Name(name, port) => {
                     let answer = name.answer.load();
                     absence = worst(absence, answer.absence());
-                    answer.addresses()
-                }
-            };
-            for address in found.into_iter().map(|address| SocketAddr::new(address, source.port)) {
-                if !addresses.contains(&address) {
-                    addresses.push(address);
+                    for ip in answer.addresses() {
+                        add(SocketAddr::new(ip, *port).into(), source.weight);
+                    }
                 }
             }
         }
-        let is_same = addresses.iter().eq(current.peers.iter().map(|peer| &peer.address));
-        if is_same && absence == current.absence {
-            return Refreshed::Same;
-        }
-        let peer = |address: SocketAddr| {
-            let known = current.peers.iter().find(|peer| peer.address == address);
-            known.cloned().unwrap_or_else(|| Peer::new(address, &self.timeouts))
-        };
-        let peers = addresses.into_iter().map(peer).collect();
-        self.current.store(Arc::new(PeerSet { peers, absence }));
-        if is_same { Refreshed::Same } else { Refreshed::Changed }
+        (found, absence)
     }
 }
 
@@ -214,7 +311,7 @@ fn worst(a: NoPeer, b: NoPeer) -> NoPeer {
         NoPeer::NotResolved => 0,
         NoPeer::ResolverFailed => 1,
         NoPeer::NoSuchName => 2,
-        NoPeer::AllTried => 3,
+        NoPeer::Full | NoPeer::AllTried => 3,
     };
     if rank(a) <= rank(b) { a } else { b }
 }

@@ -139,6 +139,7 @@ fn lend(
         phase: Phase::Request,
         attributes: Attributes::default(),
         upstream: None,
+        hash_key: None,
         upstreams: Arc::new(NoUpstreams),
         calls: Vec::new(),
         attempt: None,

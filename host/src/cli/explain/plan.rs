@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::config::model::{
-    Action, Config, Edits, FieldValue, HeaderEdits, HostHeader, PeerAddress, PluginUse, Route,
+    Action, Config, Edits, FieldValue, HeaderEdits, HostHeader, PeerEntry, PluginUse, Route,
 };
 use crate::ids::UpstreamId;
 use crate::proxy::{Refused, Rehearsal};
@@ -38,6 +38,14 @@ pub(super) struct Plan {
 struct Group {
     name: String,
     peers: Vec<String>,
+    /// Which of them, in words.
+    balance: String,
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {}", self.name, self.peers.join(", "), self.balance)
+    }
 }
 
 impl Plan {
@@ -55,7 +63,8 @@ impl Plan {
             upstreams: upstreams
                 .map(|upstream| Group {
                     name: upstream.name.to_string(),
-                    peers: upstream.peers.iter().map(PeerAddress::to_string).collect(),
+                    peers: upstream.peers.iter().map(PeerEntry::to_string).collect(),
+                    balance: upstream.balance.to_string(),
                 })
                 .collect(),
             target: rehearsal.target(route)?,
@@ -100,14 +109,14 @@ impl fmt::Display for Plan {
         }
         match (self.upstreams.as_slice(), &self.location) {
             ([upstream], _) => {
-                writeln!(f, "upstream: {}: {} in turn", upstream.name, upstream.peers.join(", "))?;
+                writeln!(f, "upstream: {upstream}")?;
             }
             ([], Some(location)) => writeln!(f, "redirect: {}, here {location}", self.action)?,
             ([], None) => writeln!(f, "response: {}", self.action)?,
             (upstreams, _) => {
                 writeln!(f, "upstream: {}", self.action)?;
                 for upstream in upstreams {
-                    writeln!(f, "  {}: {} in turn", upstream.name, upstream.peers.join(", "))?;
+                    writeln!(f, "  {upstream}")?;
                 }
             }
         }

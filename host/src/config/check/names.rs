@@ -29,6 +29,11 @@ pub(super) fn header(text: &str) -> Result<HeaderName, Diagnostic> {
     header_name(text)
 }
 
+/// A header whose value is the key of a request.
+pub(super) fn hash_header(text: &str) -> Result<HeaderName, Diagnostic> {
+    header_name(text)
+}
+
 /// A header that clients can't set.
 pub(super) fn owned_header(text: &str) -> Result<HeaderName, Diagnostic> {
     let name = header_name(text)?;

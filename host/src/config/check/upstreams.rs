@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::{Taken, names};
+use super::{Taken, balance, health, names, peers, retries};
 use crate::config::diagnostic::Diagnostic;
-use crate::config::model::{PeerAddress, Timeouts, Upstream};
+use crate::config::model::{Ejection, Timeouts, Upstream, UpstreamLimits};
 use crate::config::raw::{self, Scalar};
-use crate::config::recover::{Lost, Section};
+use crate::config::recover::Section;
 use crate::config::scope::Scope;
-use crate::config::{address, codes, defaults, example, scalar};
+use crate::config::{codes, defaults, example, scalar};
 use crate::ids::UpstreamId;
 
 /// The upstreams and their names.
@@ -77,44 +77,26 @@ fn upstream(
                 let message = format!("upstream `{name}` has an empty list of peers");
                 scope.report(peers.span(), Diagnostic::error(codes::NO_PEERS, message).with_help(help));
             }
-            self::peers(scope, taken, peers.into_inner(), &lost)
+            peers::peers(scope, taken, peers.into_inner(), &lost)
         }
         None => {
             scope.missing(span, &lost, ("upstreams", "peers"), format!("upstream `{name}` has no `peers`"));
             Vec::new()
         }
     };
-    Upstream { name: name.into(), peers, timeouts: timeouts(scope, raw.timeouts) }
-}
-
-fn peers(scope: &mut Scope, taken: &Taken, raws: Vec<Spanned<raw::Peer>>, lost: &Lost) -> Vec<PeerAddress> {
-    let mut first: HashMap<PeerAddress, Range<usize>> = HashMap::new();
-    let mut peers = Vec::new();
-    for raw in raws {
-        let span = raw.span();
-        let text = match raw.into_inner() {
-            raw::Peer::Address(text) => Spanned::new(span, text),
-            raw::Peer::Table(raw::PeerTable { address: Some(address) }) => address,
-            raw::Peer::Table(_) => {
-                scope.missing(span, lost, ("peer", "address"), "the peer has no `address`");
-                continue;
-            }
-        };
-        let Some(peer) = scope.keep(text.span(), address::peer(text.get_ref())) else { continue };
-        if let Some(first) = first.get(&peer) {
-            let first = scope.place(first.clone());
-            let found =
-                Diagnostic::warning(codes::PEER_TWICE, format!("peer `{}` is there twice", text.get_ref()))
-                    .with_help("leave one of them out")
-                    .with_related(first, "first here");
-            scope.report(text.span(), found);
-            continue;
-        }
-        first.insert(peer.clone(), text.span());
-        scope.keep(text.span(), taken.refuse_self(&peer));
-        peers.push(peer);
+    let default = defaults::upstream(name.into(), peers);
+    Upstream {
+        balance: raw.balance.map_or(default.balance, |raw| balance::balance(scope, raw)),
+        timeouts: timeouts(scope, raw.timeouts),
+        retries: retries::retries(scope, raw.retries),
+        health: raw.health.and_then(|raw| health::health(scope, raw)),
+        ejection: ejection(scope, raw.ejection),
+        limits: limits(scope, raw.limits),
+        slow_start: scope
+            .value(raw.slow_start, default.slow_start, |value| scalar::duration(value, defaults::SLOW_START)),
+        panic_threshold: scope.value(raw.panic_threshold, default.panic_threshold, scalar::percent),
+        ..default
     }
-    peers
 }
 
 fn timeouts(scope: &mut Scope, raw: raw::Timeouts) -> Timeouts {
@@ -127,5 +109,48 @@ fn timeouts(scope: &mut Scope, raw: raw::Timeouts) -> Timeouts {
         read: time(raw.read, default.read),
         write: time(raw.write, default.write),
         idle: time(raw.idle, default.idle),
+        total: time(raw.total, default.total),
     }
+}
+
+fn limits(scope: &mut Scope, raw: raw::UpstreamLimits) -> UpstreamLimits {
+    let default = defaults::upstream_limits();
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let mut most = |field: Option<Spanned<Scalar>>| {
+        scope.value(field, None, |value| Ok(scalar::count_or_off(value, defaults::AT_ONCE)?.map(count)))
+    };
+    let max_requests = most(raw.max_requests);
+    let max_connections = most(raw.max_connections);
+    let max_pending = scope.value(raw.max_pending, default.max_pending, |number| {
+        scalar::count(*number, defaults::PENDING).map(count)
+    });
+    let pending_timeout = scope
+        .value(raw.pending_timeout, default.pending_timeout, |value| scalar::duration(value, defaults::TIME));
+    UpstreamLimits { max_requests, max_connections, max_pending, pending_timeout }
+}
+
+fn ejection(scope: &mut Scope, raw: raw::Ejection) -> Ejection {
+    let default = defaults::ejection();
+    let mut row = |field: Option<Spanned<Scalar>>, default| {
+        scope.value(field, default, |value| {
+            let row = scalar::count_or_off(value, defaults::IN_A_ROW)?;
+            Ok(row.map(|row| u32::try_from(row).unwrap_or(u32::MAX)))
+        })
+    };
+    let connect_failures = row(raw.connect_failures, default.connect_failures);
+    let server_errors = row(raw.server_errors, default.server_errors);
+    let span = raw.time.as_ref().or(raw.max_time.as_ref()).map(Spanned::span);
+    let mut time = |field: Option<Spanned<Scalar>>, default| {
+        scope.value(field, default, |value| scalar::duration(value, defaults::TIME))
+    };
+    let first = time(raw.time, default.time);
+    let max_time = time(raw.max_time, default.max_time.max(first));
+    if let Some(span) = span.filter(|_| first > max_time) {
+        let (first, max) = (scalar::told(first), scalar::told(max_time));
+        let message = format!("`time` (`{first}`) is above `max-time` (`{max}`)");
+        let help = "the first ejection is the shortest one";
+        scope.report(span, Diagnostic::error(codes::CONTRADICTION, message).with_help(help));
+    }
+    let max_share = scope.value(raw.max_share, default.max_share, scalar::percent);
+    Ejection { connect_failures, server_errors, time: first, max_time, max_share }
 }

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use super::{HostPattern, Match, PathPattern, PeerAddress, PeerHost, ValuePattern};
+use super::{
+    Balance, HashKey, HostPattern, Match, PathPattern, PeerAddress, PeerEntry, PeerHost, PeerSource,
+    ValuePattern,
+};
 
 impl fmt::Display for PeerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -11,6 +14,46 @@ impl fmt::Display for PeerAddress {
             PeerHost::Ip(IpAddr::V6(address)) => write!(f, "[{address}]:{}", self.port),
             PeerHost::Ip(address) => write!(f, "{address}:{}", self.port),
             PeerHost::Name(name) => write!(f, "{name}:{}", self.port),
+        }
+    }
+}
+
+impl fmt::Display for PeerSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PeerSource::Socket(address) => address.fmt(f),
+            PeerSource::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for PeerEntry {
+    /// `10.0.0.7:80`, or `10.0.0.7:80 (weight 2)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)?;
+        if self.weight == 1 { Ok(()) } else { write!(f, " (weight {})", self.weight) }
+    }
+}
+
+impl fmt::Display for Balance {
+    /// How the peers share the requests, behind a list of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Balance::RoundRobin => f.write_str("in turn"),
+            Balance::LeastRequests => f.write_str("the less busy of two"),
+            Balance::Random => f.write_str("at random"),
+            Balance::Hash(key) => write!(f, "by hash of {key}"),
+        }
+    }
+}
+
+impl fmt::Display for HashKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HashKey::ClientAddress => f.write_str("the client's address"),
+            HashKey::Header(name) => write!(f, "header {name}"),
+            HashKey::Cookie(name) => write!(f, "cookie {name}"),
+            HashKey::Plugin => f.write_str("the key that a plugin sets"),
         }
     }
 }

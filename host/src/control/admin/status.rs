@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::control::health::State;
 use crate::control::reload::Report;
 use crate::snapshot::Generation;
-use crate::upstream::Upstream;
+use crate::upstream::{PeerStatus, Upstream};
 
 use self::plugin::PluginStatus;
 use super::Facts;
@@ -43,10 +43,46 @@ struct RouteStatus<'a> {
 #[serde(rename_all = "kebab-case")]
 struct UpstreamStatus<'a> {
     name: &'a str,
-    peers: Vec<String>,
+    /// Peers to which requests go.
+    healthy: usize,
+    peers: Vec<Peer>,
     /// Why there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Peer {
+    address: String,
+    weight: u16,
+    healthy: bool,
+    /// Why requests pass it over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// For how long yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ejected_ms: Option<u64>,
+    in_flight: usize,
+    requests: u64,
+    failures: u64,
+    ejections: u64,
+}
+
+impl From<PeerStatus> for Peer {
+    fn from(status: PeerStatus) -> Self {
+        Self {
+            address: status.address,
+            weight: status.weight,
+            healthy: status.healthy,
+            reason: status.reason,
+            ejected_ms: status.ejected_for.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+            in_flight: status.in_flight,
+            requests: status.requests,
+            failures: status.failures,
+            ejections: status.ejections,
+        }
+    }
 }
 
 impl<'a> Status<'a> {
@@ -82,9 +118,9 @@ impl<'a> Status<'a> {
 
 impl<'a> UpstreamStatus<'a> {
     fn of(upstream: &'a Upstream) -> Self {
-        let peers: Vec<_> = upstream.peers().iter().map(|peer| peer.address.to_string()).collect();
-        let reason =
-            if peers.is_empty() { upstream.pick(&[]).err().map(|why| why.to_string()) } else { None };
-        Self { name: upstream.name(), peers, reason }
+        let peers: Vec<Peer> = upstream.peers().iter().map(|peer| peer.status().into()).collect();
+        let healthy = peers.iter().filter(|peer| peer.healthy).count();
+        let reason = upstream.absence().map(|why| why.to_string());
+        Self { name: upstream.name(), healthy, peers, reason }
     }
 }

@@ -1,5 +1,6 @@
 //! One line of the access log. Times are microseconds, sizes are bytes; what is not known is left out.
 
+use std::fmt::Display;
 use std::net::IpAddr;
 
 use serde::{Serialize, Serializer};
@@ -7,7 +8,7 @@ use serde::{Serialize, Serializer};
 use super::Escaped;
 
 /// A finished request, borrowed from wherever its parts live.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Record<'a> {
     /// When the request arrived.
@@ -37,8 +38,8 @@ pub struct Record<'a> {
     pub route: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub peer: Option<std::net::SocketAddr>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shown")]
+    pub peer: Option<&'a dyn Display>,
     /// Peers that were tried.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempts: usize,
@@ -70,6 +71,13 @@ pub struct PluginTime<'a> {
 
 fn rfc3339<S: Serializer>(time: &std::time::SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&humantime::format_rfc3339_micros(*time))
+}
+
+fn shown<S: Serializer>(value: &Option<&dyn Display>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_none(),
+    }
 }
 
 fn as_map<S: Serializer>(pairs: &[(&str, Escaped<'_>)], serializer: S) -> Result<S::Ok, S::Error> {

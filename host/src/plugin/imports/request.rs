@@ -7,11 +7,14 @@ use http::HeaderMap;
 use http::uri::PathAndQuery;
 
 use crate::phase::Phase;
-use crate::plugin::bindings::request::{self, TlsInfo, UpstreamError};
+use crate::plugin::bindings::request::{self, HashKeyError, TlsInfo, UpstreamError};
 use crate::plugin::bindings::types::{AttributeError, Header, HeaderError, TargetError};
 use crate::plugin::exchange::{Exchange, Facts, Heads};
 use crate::plugin::store::State;
 use crate::plugin::{convert, head, target};
+
+/// Bytes of a key: WIT `request.set-hash-key`.
+const MAX_HASH_KEY: usize = 8 * 1024;
 
 impl request::Host for State {
     fn header(&mut self, name: String) -> wasmtime::Result<Option<Vec<u8>>> {
@@ -151,6 +154,11 @@ impl request::Host for State {
         self.charge()?;
         Ok(set_upstream(self, &name))
     }
+
+    fn set_hash_key(&mut self, key: Vec<u8>) -> wasmtime::Result<Result<(), HashKeyError>> {
+        self.charge()?;
+        Ok(set_hash_key(self, key))
+    }
 }
 
 fn set_header(state: &mut State, name: &str, value: Vec<u8>) -> Result<(), HeaderError> {
@@ -214,6 +222,19 @@ fn set_upstream(state: &mut State, name: &str) -> Result<(), UpstreamError> {
             Ok(())
         }
         _ => Err(UpstreamError::WrongPhase),
+    }
+}
+
+fn set_hash_key(state: &mut State, key: Vec<u8>) -> Result<(), HashKeyError> {
+    match state.exchange.as_deref_mut() {
+        Some(exchange) if exchange.phase == Phase::Request => {
+            if key.len() > MAX_HASH_KEY {
+                return Err(HashKeyError::TooLarge);
+            }
+            exchange.hash_key = Some(key);
+            Ok(())
+        }
+        _ => Err(HashKeyError::WrongPhase),
     }
 }
 

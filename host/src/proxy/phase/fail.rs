@@ -7,33 +7,42 @@ use pingora::{Error, ErrorSource};
 use crate::plugin::exchange::ErrorDecision;
 use crate::proxy::ctx::Ctx;
 use crate::proxy::error_page::{self, Retry};
-use crate::proxy::failure::Failed;
+use crate::proxy::failure::{Failed, is_exhausted};
 use crate::proxy::local_response;
+use crate::proxy::retry::{REPEAT, Reason, is_repeatable, repeat};
 
 /// Nothing was sent yet, so any request may go to another peer, unless a plugin answers. Whether there is one,
 /// `upstream_peer` says.
 pub(crate) fn to_connect(session: &mut Session, ctx: &mut Ctx, mut error: Box<Error>) -> Box<Error> {
     let kind = ctx.failed.insert(Failed::of(&error)).kind;
-    if let Some(peer) = &ctx.peer {
-        peer.connect_failed();
+    let mut retry = Retry::Impossible;
+    if !is_exhausted(&error)
+        && let (Some(hold), Some(upstream)) = (&ctx.hold, ctx.upstream())
+    {
+        hold.connect_failed(upstream);
+        if upstream.retries().on.connect {
+            retry = Retry::Possible;
+        }
     }
-    let decision = error_page::consult(session, ctx, kind, Retry::Possible);
-    error.set_retry(!answers(ctx, decision));
+    let decision = error_page::consult(session, ctx, kind, retry);
+    ctx.give_up_peer();
+    error.set_retry(!answers(ctx, decision) && retry == Retry::Possible);
     error
 }
 
 /// A kept-alive connection that the peer closed meanwhile is worth a second try on a new one, if the request
-/// can be sent twice: idempotent, its body still at hand.
+/// can be sent twice. Whether it is sent again for other reasons, a plugin says, or else the upstream's `retries`.
 pub(crate) fn while_proxying(
     session: &mut Session,
     ctx: &mut Ctx,
     mut error: Box<Error>,
     client_reused: bool,
 ) -> Box<Error> {
-    let method = ctx.chosen_method().unwrap_or(&session.req_header().method);
-    let safe = method.is_idempotent()
-        && session.req_header().method.is_idempotent()
-        && !session.as_ref().retry_buffer_truncated();
+    if *error.etype() == REPEAT {
+        return error;
+    }
+    ctx.sent += 1;
+    let safe = is_repeatable(session, ctx);
     if safe {
         error.retry.decide_reuse(client_reused);
     } else {
@@ -41,13 +50,29 @@ pub(crate) fn while_proxying(
     }
     if error.retry() {
         // The peer is not at fault: it may be picked again.
-        ctx.tried.pop();
-    } else if safe && *error.esource() == ErrorSource::Upstream && may_be_asked(session, ctx) {
-        let kind = ctx.failed.insert(Failed::of(&error)).kind;
-        let decision = error_page::consult(session, ctx, kind, Retry::Possible);
-        error.set_retry(matches!(decision, ErrorDecision::Retry));
-        answers(ctx, decision);
+        ctx.hold = None;
+        ctx.sent -= 1;
+        return error;
     }
+    let failed = Failed::of(&error);
+    if failed.kind.is_upstreams()
+        && let (Some(hold), Some(upstream)) = (&ctx.hold, ctx.upstream())
+    {
+        hold.broke(upstream);
+    }
+    let again = safe && *error.esource() == ErrorSource::Upstream && may_be_asked(session, ctx) && {
+        let reason = Reason::of(&failed);
+        let kind = ctx.failed.insert(failed).kind;
+        match error_page::consult(session, ctx, kind, Retry::Possible) {
+            ErrorDecision::Retry => {
+                ctx.give_up_peer();
+                true
+            }
+            ErrorDecision::Next => reason.is_some_and(|reason| repeat(session, ctx, reason)),
+            decision @ ErrorDecision::Respond { .. } => !answers(ctx, decision),
+        }
+    };
+    error.set_retry(again);
     error
 }
 

@@ -1,6 +1,7 @@
 //! `logging`: metrics, the log phase of the chain, the access log line. Runs once per request, whatever
 //! became of it.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -51,15 +52,14 @@ fn entry(session: &Session, ctx: &Ctx, status: u16, duration: Duration) -> Entry
         request_bytes: session.body_bytes_read() as u64,
         response_bytes: session.body_bytes_sent() as u64,
         upstream: upstream(ctx),
-        peer: ctx.tried.last().map(ToString::to_string),
+        peer: ctx.peer().map(ToString::to_string),
         decided_by: ctx.decided_by.clone(),
         error: ctx.failed.as_ref().map(|failed| failed.kind.word()),
     }
 }
 
 fn upstream(ctx: &Ctx) -> Option<Arc<str>> {
-    let upstream = ctx.generation.upstreams.get(ctx.upstream?)?;
-    Some(Arc::clone(upstream.name()))
+    ctx.upstream().map(|upstream| Arc::clone(upstream.name()))
 }
 
 /// The line of a request that was cut: its head is gone with its session.
@@ -110,7 +110,7 @@ fn write(log: &AccessLog, head: Option<&RequestHeader>, ctx: &Ctx, sent: &Sent) 
         user_agent: field(header::USER_AGENT),
         route: ctx.entry().map(|entry| &*entry.name),
         upstream: upstream.as_deref(),
-        peer: ctx.tried.last().copied(),
+        peer: ctx.peer().map(|peer| peer as &dyn Display),
         attempts: ctx.attempts,
         decided_by: ctx.decided_by.as_deref(),
         error: failed.map(|failed| failed.kind.word()),

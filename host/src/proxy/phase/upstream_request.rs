@@ -11,6 +11,7 @@ use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::Ctx;
 use crate::proxy::edit;
 use crate::proxy::failure::{Failed, Kind, raise};
+use crate::upstream::Endpoint;
 
 pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
     if let Some(method) = ctx.chosen_method() {
@@ -19,7 +20,7 @@ pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &m
     edit::attempt(head, session.req_header(), ctx);
     if head.uri.authority().is_none() && !head.headers.contains_key(header::HOST) {
         // HTTP/1.0 may go without; what is sent on is HTTP/1.1, which may not (RFC 9112, section 3.2).
-        let peer = ctx.tried.last().map(ToString::to_string).unwrap_or_default();
+        let peer = ctx.peer().and_then(Endpoint::address).map(|peer| peer.to_string()).unwrap_or_default();
         head.insert_header(header::HOST, peer)?;
     }
     if ctx.chain().is_some_and(|chain| chain.has(Phase::UpstreamRequest)) {

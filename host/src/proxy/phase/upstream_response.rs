@@ -1,12 +1,16 @@
 //! `upstream_response_filter`: what an upstream says of its own connection stops here, and so does what is no
 //! HTTP.
 
+use std::time::{Duration, Instant};
+
 use http::{HeaderValue, StatusCode, header};
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
 use crate::proxy::ctx::Ctx;
+use crate::proxy::failure::{Failed, Kind};
+use crate::proxy::retry::{self, Reason};
 use crate::proxy::{content_length, hop_by_hop};
 
 /// Interim responses (100 to 103) of one request at most.
@@ -29,6 +33,19 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
             return refuse("too many interim responses");
         }
     }
+    if !status.is_informational() {
+        if let (Some(hold), Some(upstream)) = (&ctx.hold, ctx.upstream()) {
+            hold.answered(upstream, status.as_u16());
+        }
+        if status.is_server_error() {
+            ctx.sent += 1;
+            if retry::repeat(session, ctx, Reason::Status(status.as_u16())) {
+                return Err(retry::error());
+            }
+        }
+    } else if status == StatusCode::SWITCHING_PROTOCOLS {
+        ctx.deadline = None;
+    }
     hop_by_hop::strip_response(head);
     if status.is_informational() || status == StatusCode::NO_CONTENT {
         // These have no body, whatever they say (RFC 9110, section 8.6; RFC 9112, section 6.1).
@@ -37,6 +54,20 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
     }
     one_length(head);
     Ok(())
+}
+
+/// A body that takes too long as a whole. One that stalls is found by the time-out of its reads.
+///
+/// # Errors
+/// The request's time is over.
+pub(crate) fn in_time(ctx: &mut Ctx) -> Result<Option<Duration>> {
+    match ctx.deadline {
+        Some(deadline) if Instant::now() >= deadline => {
+            ctx.failed = Some(Failed::because(Kind::UpstreamTimeout, "the total time-out is over"));
+            Err(Error::explain(ErrorType::ReadTimedout, "total time-out").into_up())
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Pingora takes several lengths that are the same; the client is told one.

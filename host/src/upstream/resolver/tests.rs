@@ -11,13 +11,14 @@ use crate::upstream::set::tests::{config, dns};
 
 use super::fake_dns::{FakeDns, Reply};
 use super::*;
+use crate::upstream::{Ask, Endpoint};
 
 /// Long enough for a machine that is busy; no test that passes waits for it.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Upstreams whose resolver runs until this is dropped.
 struct Running {
-    upstreams: Upstreams,
+    upstreams: Arc<Upstreams>,
     resolver: Arc<Resolver>,
     metrics: UpstreamMetrics,
     task: tokio::task::JoinHandle<()>,
@@ -35,7 +36,7 @@ impl Running {
         let peers: Vec<_> = names.iter().map(|name| [(*name, 80)]).collect();
         let entries: Vec<_> =
             names.iter().zip(&peers).map(|(name, peers)| (*name, peers.as_slice())).collect();
-        let upstreams = Upstreams::with_hosts(&config(&entries), &HostsFile::parse(""));
+        let upstreams = Arc::new(Upstreams::with_hosts(&config(&entries), &HostsFile::parse("")));
         let metrics = UpstreamMetrics::default();
         let resolver = Arc::new(Resolver::new(&upstreams, dns, metrics.clone()));
         let runner = Arc::clone(&resolver);
@@ -50,11 +51,14 @@ impl Running {
     /// Waits until an upstream has these peers, or none for this reason.
     async fn check(&self, name: &str, expected: Result<&[&str], NoPeer>) {
         let expected = expected.map(|list| {
-            list.iter().map(|text| SocketAddr::new(text.parse().expect("an address"), 80)).collect::<Vec<_>>()
+            list.iter()
+                .map(|text| Endpoint::Tcp(SocketAddr::new(text.parse().expect("an address"), 80)))
+                .collect::<Vec<_>>()
         });
         eventually(name, || {
-            let peers: Vec<_> = self.upstream(name).peers().iter().map(|peer| peer.address).collect();
-            let reason = self.upstream(name).pick(&[]).map(|_| ());
+            let peers: Vec<_> =
+                self.upstream(name).peers().iter().map(|peer| peer.endpoint().clone()).collect();
+            let reason = self.upstream(name).pick(&Ask::default()).map(|_| ());
             match &expected {
                 Ok(expected) => peers == *expected,
                 Err(expected) => reason == Err(*expected),
@@ -196,8 +200,8 @@ async fn a_slow_server_delays_nobody_who_picks() {
     eventually("a look-up under way", || server.asked("slow.test", RecordType::A) > 0).await;
     let start = Instant::now();
     for _ in 0..1000 {
-        assert_eq!(running.upstream("slow.test").pick(&[]).map(|_| ()), Err(NoPeer::NotResolved));
-        assert!(running.upstream("127.0.0.9").pick(&[]).is_ok());
+        assert_eq!(running.upstream("slow.test").pick(&Ask::default()).map(|_| ()), Err(NoPeer::NotResolved));
+        assert!(running.upstream("127.0.0.9").pick(&Ask::default()).is_ok());
     }
     assert!(start.elapsed() < Duration::from_secs(1));
     assert_eq!(running.resolver.first_round(Duration::ZERO).await, 1);
@@ -225,7 +229,7 @@ async fn more_names_than_places_are_all_resolved() {
 async fn it_ends_when_told() {
     let server = FakeDns::start().await;
     for names in [[("a.test", 80)].as_slice(), &[]] {
-        let upstreams = Upstreams::with_hosts(&config(&[("a", names)]), &HostsFile::parse(""));
+        let upstreams = Arc::new(Upstreams::with_hosts(&config(&[("a", names)]), &HostsFile::parse("")));
         let resolver = Resolver::new(&upstreams, &dns(vec![server.address]), UpstreamMetrics::default());
         tokio::time::timeout(DEADLINE, resolver.run(std::future::ready(()))).await.expect("an end");
     }

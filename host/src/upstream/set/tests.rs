@@ -10,14 +10,6 @@ use super::*;
 /// `NAME = HOST:PORT …`; the rest of a configuration is empty.
 pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Config {
     let second = Duration::from_secs(1);
-    let timeouts = Timeouts { connect: second, read: second, write: second, idle: second };
-    let peer = |(host, port): &(&str, u16)| {
-        let host = match host.parse() {
-            Ok(address) => PeerHost::Ip(address),
-            Err(_) => PeerHost::Name((*host).into()),
-        };
-        model::PeerAddress { host, port: *port }
-    };
     Config {
         server: model::Server {
             threads: None,
@@ -32,14 +24,7 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
         },
         dns: dns(Vec::new()),
         listeners: Vec::new(),
-        upstreams: upstreams
-            .iter()
-            .map(|(name, peers)| model::Upstream {
-                name: (*name).into(),
-                peers: peers.iter().map(peer).collect(),
-                timeouts,
-            })
-            .collect(),
+        upstreams: upstreams.iter().map(|(name, peers)| settings(name, peers)).collect(),
         plugins: Vec::new(),
         unused_plugins: Vec::new(),
         routes: Vec::new(),
@@ -47,6 +32,52 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
         admin: None,
         plugin_dir: None,
         plugin_cache: None,
+    }
+}
+
+/// An upstream with default settings but short times.
+pub(in crate::upstream) fn settings(name: &str, peers: &[(&str, u16)]) -> Settings {
+    let second = Duration::from_secs(1);
+    let peer = |(host, port): &(&str, u16)| {
+        let host = match host.parse() {
+            Ok(address) => PeerHost::Ip(address),
+            Err(_) => PeerHost::Name((*host).into()),
+        };
+        let source = PeerSource::Socket(model::PeerAddress { host, port: *port });
+        model::PeerEntry { source, weight: 1 }
+    };
+    Settings {
+        name: name.into(),
+        peers: peers.iter().map(peer).collect(),
+        balance: model::Balance::RoundRobin,
+        timeouts: model::Timeouts {
+            connect: second,
+            read: second,
+            write: second,
+            idle: second,
+            total: second,
+        },
+        retries: model::Retries {
+            attempts: 2,
+            budget: 20,
+            on: model::RetryOn { connect: true, reset: true, timeout: false, statuses: Vec::new() },
+        },
+        health: None,
+        ejection: model::Ejection {
+            connect_failures: Some(1),
+            server_errors: None,
+            time: Duration::from_secs(10),
+            max_time: Duration::from_secs(300),
+            max_share: 50,
+        },
+        limits: model::UpstreamLimits {
+            max_requests: None,
+            max_connections: None,
+            max_pending: 10,
+            pending_timeout: second,
+        },
+        slow_start: Duration::ZERO,
+        panic_threshold: 0,
     }
 }
 
@@ -64,10 +95,12 @@ pub(in crate::upstream) fn dns(servers: Vec<SocketAddr>) -> model::Dns {
 
 fn check(upstreams: &Upstreams, name: &str, expected: Result<&[&str], NoPeer>) {
     let upstream = upstreams.id(name).and_then(|id| upstreams.get(id)).unwrap();
-    let seen: Vec<_> = upstream.peers().iter().map(|peer| peer.address.to_string()).collect();
+    let seen: Vec<_> = upstream.peers().iter().map(|peer| peer.endpoint().to_string()).collect();
     match expected {
         Ok(peers) => assert_eq!(seen, peers, "{name}"),
-        Err(reason) => assert_eq!((seen.len(), upstream.pick(&[]).unwrap_err()), (0, reason), "{name}"),
+        Err(reason) => {
+            assert_eq!((seen.len(), upstream.pick(&Ask::default()).unwrap_err()), (0, reason), "{name}")
+        }
     }
 }
 
@@ -114,9 +147,10 @@ fn a_generation_takes_over_what_is_known() {
 
 #[test]
 fn a_peer_that_stays_keeps_what_is_known_of_it() {
-    let upstreams =
-        Upstreams::with_hosts(&config(&[("a", &[("x.test", 80), ("10.0.0.2", 80)])]), &HostsFile::parse(""));
-    upstreams.list[0].peers()[0].connect_failed();
+    let config = config(&[("a", &[("x.test", 80), ("10.0.0.2", 80)])]);
+    let upstreams = Upstreams::with_hosts(&config, &HostsFile::parse(""));
+    let hold = upstreams.list[0].pick(&Ask::default()).unwrap();
+    hold.connect_failed(&upstreams.list[0]);
     let timing = Timing {
         min_ttl: Duration::ZERO,
         max_ttl: Duration::MAX,
@@ -128,6 +162,15 @@ fn a_peer_that_stays_keeps_what_is_known_of_it() {
     upstreams.names[0].answer.store(Arc::new(answer));
     assert_eq!(upstreams.list[0].refresh(), Refreshed::Changed);
     assert_eq!(upstreams.list[0].refresh(), Refreshed::Same);
-    let avoided: Vec<_> = upstreams.list[0].peers().iter().map(Peer::is_avoided).collect();
-    assert_eq!(avoided, [false, true]);
+    let known = |upstreams: &Upstreams| -> Vec<(bool, usize)> {
+        let peers = upstreams.list[0].peers();
+        peers.iter().map(|peer| (peer.state().is_out(), peer.in_flight())).collect()
+    };
+    assert_eq!(known(&upstreams), [(false, 0), (true, 1)]);
+    // The next generation, too, until the request is over.
+    let later = Upstreams::with_hosts(&config, &HostsFile::parse(""));
+    later.inherit(&upstreams);
+    assert_eq!(known(&later), [(false, 0), (true, 1)]);
+    drop(hold);
+    assert_eq!(known(&later), [(false, 0), (true, 0)]);
 }

@@ -1,0 +1,96 @@
+//! `peers` of an upstream: what each entry stands for, and its weight.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+use toml::Spanned;
+
+use super::Taken;
+use crate::config::diagnostic::Diagnostic;
+use crate::config::model::{PeerEntry, PeerSource};
+use crate::config::raw;
+use crate::config::recover::Lost;
+use crate::config::scope::Scope;
+use crate::config::{address, codes, defaults, scalar};
+
+/// `sockaddr_un` has room for this many bytes, and a NUL behind them.
+const LONGEST_PATH: usize = 107;
+
+pub(super) fn peers(
+    scope: &mut Scope,
+    taken: &Taken,
+    raws: Vec<Spanned<raw::Peer>>,
+    lost: &Lost,
+) -> Vec<PeerEntry> {
+    let mut first: HashMap<PeerSource, Range<usize>> = HashMap::new();
+    let mut peers = Vec::new();
+    for raw in raws {
+        let span = raw.span();
+        let (text, weight) = match raw.into_inner() {
+            raw::Peer::Address(text) => (Spanned::new(span, text), None),
+            raw::Peer::Table(raw::PeerTable { address: Some(address), weight }) => (address, weight),
+            raw::Peer::Table(_) => {
+                scope.missing(span, lost, ("peer", "address"), "the peer has no `address`");
+                continue;
+            }
+        };
+        let weight = scope.value(weight, 1, |weight| scalar::count(*weight, defaults::WEIGHT));
+        let Some(source) = scope.keep(text.span(), source(text.get_ref())) else { continue };
+        if let Some(first) = first.get(&source) {
+            let first = scope.place(first.clone());
+            let found =
+                Diagnostic::warning(codes::PEER_TWICE, format!("peer `{}` is there twice", text.get_ref()))
+                    .with_help("leave one of them out")
+                    .with_related(first, "first here");
+            scope.report(text.span(), found);
+            continue;
+        }
+        first.insert(source.clone(), text.span());
+        if let PeerSource::Socket(address) = &source {
+            scope.keep(text.span(), taken.refuse_self(address));
+        }
+        peers.push(PeerEntry { source, weight: u16::try_from(weight).unwrap_or(u16::MAX) });
+    }
+    peers
+}
+
+/// `HOST:PORT` or `unix:/PATH`.
+fn source(text: &str) -> Result<PeerSource, Diagnostic> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return unix(text, path);
+    }
+    address::peer(text).map(PeerSource::Socket)
+}
+
+fn unix(text: &str, path: &str) -> Result<PeerSource, Diagnostic> {
+    let refused = |message: &str, help: &str| {
+        Err(Diagnostic::error(codes::BAD_PEER, format!("`{text}` {message}")).with_help(help))
+    };
+    if !path.starts_with('/') {
+        return refused("is not an absolute path", "write the whole path: `unix:/run/app.sock`");
+    }
+    if path.len() > LONGEST_PATH || path.contains('\0') {
+        return refused("is too long for a socket", "paths of sockets have at most 107 bytes");
+    }
+    Ok(PeerSource::Unix(Path::new(path).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources() {
+        let check = |text: &str, expected: Result<&str, &str>| match (source(text), expected) {
+            (Ok(got), Ok(expected)) => assert_eq!(got.to_string(), expected, "{text}"),
+            (Err(got), Err(part)) => assert!(got.message.contains(part), "{}", got.message),
+            (got, expected) => panic!("{text}: {got:?} and not {expected:?}"),
+        };
+        check("10.0.0.7:80", Ok("10.0.0.7:80"));
+        check("[::1]:80", Ok("[::1]:80"));
+        check("unix:/run/app.sock", Ok("unix:/run/app.sock"));
+        check("unix:app.sock", Err("is not an absolute path"));
+        check(&format!("unix:/{}", "a".repeat(107)), Err("is too long for a socket"));
+    }
+}

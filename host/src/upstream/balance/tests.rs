@@ -1,0 +1,150 @@
+//! Which peer is chosen, by balance, weights, and what is known of the peers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::config::model::HashKey;
+use crate::upstream::Endpoint;
+use crate::upstream::set::tests::settings;
+use crate::upstream::state::Cause;
+
+use super::*;
+
+/// Peers at these ports, with these weights.
+fn set(peers: &[(u16, u16)], balance: &Balance) -> PeerSet {
+    let settings = settings("main", &[]);
+    let peer = |(port, weight): &(u16, u16)| {
+        Peer::new(Endpoint::Tcp(([127, 0, 0, 1], *port).into()), *weight, &settings, Arc::default())
+    };
+    PeerSet::new(peers.iter().map(peer).collect(), NoPeer::NoSuchName, balance)
+}
+
+fn balancer(balance: &Balance) -> Balancer {
+    Balancer::new(&Settings { balance: balance.clone(), ..settings("main", &[]) })
+}
+
+fn port(hold: &Hold) -> u16 {
+    hold.endpoint().address().unwrap().port()
+}
+
+fn tried(set: &PeerSet, ports: &[u16]) -> Vec<Peer> {
+    let is_one = |peer: &&Peer| ports.contains(&peer.endpoint().address().unwrap().port());
+    set.peers.iter().filter(is_one).cloned().collect()
+}
+
+fn eject(set: &PeerSet, ports: &[u16]) {
+    for peer in tried(set, ports) {
+        peer.state().eject(peer.ejection(), Cause::ConnectFailures);
+    }
+}
+
+/// What five picks in a row give.
+fn check(set: &PeerSet, ports: &[u16], expected: [Result<u16, NoPeer>; 5]) {
+    let tried = tried(set, ports);
+    let turns = balancer(&Balance::RoundRobin);
+    let ask = Ask { key: None, tried: &tried };
+    let seen = [(); 5].map(|()| turns.pick(set, &ask).map(|hold| port(&hold)));
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn in_turn_without_the_tried() {
+    let three = set(&[(1, 1), (2, 1), (3, 1)], &Balance::RoundRobin);
+    check(&three, &[], [Ok(1), Ok(2), Ok(3), Ok(1), Ok(2)]);
+    check(&three, &[1], [Ok(2), Ok(2), Ok(3), Ok(2), Ok(2)]);
+    let two = set(&[(1, 1), (2, 1)], &Balance::RoundRobin);
+    check(&two, &[2, 9], [Ok(1); 5]);
+    check(&two, &[1, 2], [Err(NoPeer::AllTried); 5]);
+    check(&set(&[], &Balance::RoundRobin), &[1], [Err(NoPeer::NoSuchName); 5]);
+}
+
+#[test]
+fn weights_are_shares_of_the_turns() {
+    check(&set(&[(1, 2), (2, 1)], &Balance::RoundRobin), &[], [Ok(1), Ok(2), Ok(1), Ok(1), Ok(2)]);
+}
+
+#[test]
+fn a_peer_that_failed_is_passed_over_while_there_are_others() {
+    let set = set(&[(1, 1), (2, 1), (3, 1)], &Balance::RoundRobin);
+    eject(&set, &[2]);
+    check(&set, &[], [Ok(1), Ok(3), Ok(3), Ok(1), Ok(3)]);
+    check(&set, &[1, 3], [Ok(2); 5]);
+    eject(&set, &[1, 3]);
+    check(&set, &[], [Ok(1), Ok(2), Ok(3), Ok(1), Ok(2)]);
+}
+
+#[test]
+fn with_too_few_that_are_healthy_all_are_used() {
+    let set = set(&[(1, 1), (2, 1), (3, 1)], &Balance::RoundRobin);
+    eject(&set, &[1, 2]);
+    let seen = |threshold: u8| {
+        let settings = Settings { panic_threshold: threshold, ..settings("main", &[]) };
+        let turns = Balancer::new(&settings);
+        [(); 3].map(|()| port(&turns.pick(&set, &Ask::default()).unwrap()))
+    };
+    assert_eq!(seen(33), [3, 3, 3]);
+    assert_eq!(seen(34), [1, 2, 3]);
+}
+
+#[test]
+fn the_less_busy_of_two_is_taken() {
+    let two = set(&[(1, 1), (2, 1)], &Balance::LeastRequests);
+    let balancer = balancer(&Balance::LeastRequests);
+    let ask = Ask::default();
+    let held: Vec<Hold> = (0..10).map(|_| balancer.pick(&two, &ask).unwrap()).collect();
+    assert_eq!(two.peers.iter().map(Peer::in_flight).collect::<Vec<_>>(), [5, 5]);
+    drop(held);
+    assert_eq!(two.peers.iter().map(Peer::in_flight).collect::<Vec<_>>(), [0, 0]);
+}
+
+#[test]
+fn busy_is_relative_to_weight() {
+    let two = set(&[(1, 3), (2, 1)], &Balance::LeastRequests);
+    let balancer = balancer(&Balance::LeastRequests);
+    let _held: Vec<Hold> = (0..40).map(|_| balancer.pick(&two, &Ask::default()).unwrap()).collect();
+    let first = two.peers[0].in_flight();
+    assert!((29..=31).contains(&first), "{first}");
+}
+
+#[test]
+fn random_reaches_all_by_weight() {
+    let two = set(&[(1, 3), (2, 1)], &Balance::Random);
+    let balancer = balancer(&Balance::Random);
+    let mut counts: HashMap<u16, usize> = HashMap::new();
+    for _ in 0..4000 {
+        *counts.entry(port(&balancer.pick(&two, &Ask::default()).unwrap())).or_default() += 1;
+    }
+    assert!((2700..3300).contains(&counts[&1]), "{counts:?}");
+}
+
+#[test]
+fn one_key_goes_to_one_peer_and_to_one_other_when_that_fails() {
+    let balance = Balance::Hash(HashKey::ClientAddress);
+    let many = set(&[(1, 1), (2, 1), (3, 1), (4, 1)], &balance);
+    let balancer = balancer(&balance);
+    let pick = |key: &str, tried: &[Peer]| {
+        port(&balancer.pick(&many, &Ask { key: Some(key.as_bytes()), tried }).unwrap())
+    };
+    let owners: Vec<u16> = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|key| pick(key, &[])).into();
+    assert!(owners.iter().any(|owner| *owner != owners[0]), "{owners:?}");
+    for _ in 0..20 {
+        assert_eq!(pick("a", &[]), owners[0]);
+    }
+    let second = pick("a", &tried(&many, &[owners[0]]));
+    assert_ne!(second, owners[0]);
+    eject(&many, &[owners[0]]);
+    assert_eq!([pick("a", &[]), pick("a", &[])], [second, second]);
+    let without = (0..50).map(|_| port(&balancer.pick(&many, &Ask::default()).unwrap()));
+    assert!(without.collect::<std::collections::HashSet<_>>().len() > 1, "no key: any peer");
+}
+
+#[test]
+fn a_peer_that_is_back_gets_less_at_first() {
+    let two = set(&[(1, 1), (2, 1)], &Balance::RoundRobin);
+    two.peers[0].state().check(false, 1, 1);
+    two.peers[0].state().check(true, 1, 1);
+    let slow = Settings { slow_start: Duration::from_secs(3600), ..settings("main", &[]) };
+    let balancer = Balancer::new(&slow);
+    let first = (0..2000).filter(|_| port(&balancer.pick(&two, &Ask::default()).unwrap()) == 1).count();
+    assert!((40..200).contains(&first), "{first} of 2000, a tenth of its half");
+}
