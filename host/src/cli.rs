@@ -1,7 +1,9 @@
 //! The command line. Each sub-command is a file; all of them end with one of the exit codes below.
 
 mod check;
+mod completions;
 mod explain;
+mod init;
 mod plugin;
 mod proxy;
 mod reload;
@@ -41,9 +43,13 @@ enum Command {
     Explain(explain::Explain),
     /// Have a running proxy read its configuration again
     Reload(reload::Reload),
-    /// Look at plugins
+    /// Write a configuration to start from
+    Init(init::Init),
+    /// Make, build, test, measure and look at plugins
     #[command(subcommand)]
     Plugin(plugin::Plugin),
+    /// Print what a shell needs to complete commands
+    Completions(completions::Completions),
     /// Print the version
     Version,
 }
@@ -60,7 +66,9 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(),
         Command::Explain(explain) => explain.run(),
         Command::Reload(reload) => reload.run(),
+        Command::Init(init) => init.run(),
         Command::Plugin(plugin) => plugin.run(),
+        Command::Completions(completions) => completions.run(),
         Command::Version => {
             out(&format!("edgewright {}\n", env!("CARGO_PKG_VERSION")));
             ExitCode::SUCCESS

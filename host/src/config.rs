@@ -35,6 +35,7 @@ mod template;
 mod example;
 mod suggest;
 
+pub(crate) use check::plugin_name;
 pub use load::{admin_address, load};
 pub use proxy_flags::{ProxyFlags, for_proxy};
 pub use render::{Color, render};

@@ -29,6 +29,7 @@ mod retry;
 mod sanitize;
 mod server_timing;
 mod survey;
+mod trial;
 mod variables;
 
 use std::sync::Arc;
@@ -49,6 +50,7 @@ pub use connection::{Edge, log_refused};
 pub use ctx::Ctx;
 pub use in_flight::Requests;
 pub use rehearsal::{Refused, Rehearsal};
+pub use trial::{Course, Question, Reply, Verdict, play};
 
 /// The proxy: hands each of Pingora's hooks to its phase.
 pub struct EdgeProxy {

@@ -18,7 +18,7 @@ use crate::plugin::{Chain, Plugin};
 use crate::route::RouteTable;
 use crate::upstream::Upstreams;
 
-pub use build::{Builder, Failure};
+pub use build::{Builder, Failure, plugin_spec};
 pub use metrics::RequestMetrics;
 
 /// Everything that a request is served by.

@@ -55,3 +55,4 @@ mod reload;
 mod reload_faults;
 mod reload_watch;
 mod shutdown;
+mod tools;

@@ -1,5 +1,13 @@
-//! `edgewright plugin`: looks at components without running them. Nothing that a file says of itself reaches
-//! the terminal as it is.
+//! `edgewright plugin`: makes, builds, tests and measures plugins, a file each, and looks at components without
+//! running them. Nothing that a file says of itself reaches the terminal as it is.
+
+mod bench;
+mod build;
+mod cases;
+mod expect;
+mod new;
+mod stage;
+mod test;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,6 +22,14 @@ use super::{BAD_INPUT, mistake, out};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Plugin {
+    /// Make a plugin to start from
+    New(new::New),
+    /// Build a plugin
+    Build(build::Build),
+    /// Send requests through a plugin, offline, and say what became of them
+    Test(test::Test),
+    /// Measure what the calls of a plugin cost
+    Bench(bench::Bench),
     /// Print what a component is: phases, imports, size, hash
     Inspect(Inspect),
 }
@@ -30,6 +46,10 @@ pub(super) struct Inspect {
 impl Plugin {
     pub(super) fn run(&self) -> ExitCode {
         match self {
+            Plugin::New(new) => new.run(),
+            Plugin::Build(build) => build.run(),
+            Plugin::Test(test) => test.run(),
+            Plugin::Bench(bench) => bench.run(),
             Plugin::Inspect(inspect) => inspect.run(),
         }
     }

@@ -1,4 +1,5 @@
-//! A request that is not sent: let in, or refused, by the code of [`super::admission`]. For `explain`.
+//! A request that is not sent: let in, or refused, by the code of [`super::admission`]. For `explain` and
+//! [`super::trial`].
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -95,6 +96,11 @@ impl Rehearsal {
     fn edited(&self, route: &Route) -> Result<Option<PathAndQuery>, Refused> {
         let values = Values::rehearsed(&self.facts, &route.name, &self.head);
         edit::target(&route.edits, values).map_err(|bad| Refused::bad(&bad.to_string()))
+    }
+
+    /// The head as plugins would get it, and what is known of the request.
+    pub(super) fn into_parts(self) -> (RequestHeader, Facts) {
+        (self.head, self.facts)
     }
 
     /// What the router is asked.

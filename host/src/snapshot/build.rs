@@ -93,7 +93,7 @@ impl Builder {
         let mut failures = Vec::new();
         let mut plugins = Vec::with_capacity(config.plugins.len());
         for (index, model) in config.plugins.iter().enumerate() {
-            match carry_over::plugin(&self.engine, earlier, &spec(model), config, PluginId::at(index)) {
+            match carry_over::plugin(&self.engine, earlier, &plugin_spec(model), config, PluginId::at(index)) {
                 Ok(plugin) => plugins.push(Some(plugin)),
                 Err(source) => {
                     plugins.push(None);
@@ -177,7 +177,8 @@ fn configure(
     })
 }
 
-fn spec(model: &PluginModel) -> PluginSpec {
+/// What is to be loaded for a plugin of the configuration.
+pub fn plugin_spec(model: &PluginModel) -> PluginSpec {
     PluginSpec {
         name: Arc::clone(&model.name),
         file: model.file.clone(),

@@ -1,0 +1,146 @@
+//! The tools for those who write plugins and those who start: what they print, and what they end with.
+
+use edgewright_tests::component::{cache_directory, repository};
+use edgewright_tests::process::Process;
+use edgewright_tests::{DEADLINE, Finished, Setup, edgewright, guest, plugin};
+
+/// Runs `plugin test` on a shipped plugin, with its manifest and these cases.
+fn cases(name: &str, manifest: &str, text: &str) -> Finished {
+    let setup = Setup::new().plugin(name, &plugin(name), manifest);
+    std::fs::write(setup.directory().join("CASES.toml"), text).expect("a file");
+    edgewright(&["plugin", "test", &format!("plugins/{name}.wasm"), "CASES.toml"], setup.directory())
+}
+
+fn shipped(path: &str) -> String {
+    let path = repository().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn the_cases_of_every_shipped_plugin_pass() {
+    for (name, dir) in [
+        ("api-key", "plugins/api-key"),
+        ("canary", "plugins/canary"),
+        ("rewrite", "plugins/rewrite"),
+        ("hello", "examples/03-first-plugin/hello"),
+    ] {
+        let manifest = shipped(&format!("{dir}/{name}.toml"));
+        let finished = cases(name, &manifest, &shipped(&format!("{dir}/CASES.toml"))).expect_code(0);
+        assert!(finished.stdout.contains(", 0 failed\n"), "{}", finished.said());
+        assert!(finished.stdout.contains("request-filter") && finished.stdout.contains("µs"));
+    }
+}
+
+#[test]
+fn a_case_that_fails_says_how_and_ends_with_1() {
+    let text = r#"
+        config = { greeting = "hi" }
+        [[cases]]
+        name = "wrong on purpose"
+        request = { target = "/hello" }
+        expect = { verdict = "next", response = { status = 201, headers = { x-hello = false } } }
+        [[cases]]
+        name = "a configuration that is refused"
+        config = { greeting = "" }"#;
+    let finished = cases("hello", "", text).expect_code(1);
+    for part in [
+        "FAIL  wrong on purpose: respond, 200",
+        "verdict: expected `next`, got `respond`",
+        "response.status: expected `201`, got `200`",
+        "response.headers.x-hello: expected not to be there, got `hi`",
+        "`greeting` is empty",
+        "2 cases, 2 failed",
+    ] {
+        assert!(finished.stdout.contains(part), "`{part}` is not in\n{}", finished.said());
+    }
+    let finished = cases("hello", "", "[[cases]]\nname = \"a\"\nexpekt = {}").expect_code(1);
+    assert!(finished.said().contains("expekt"), "{}", finished.said());
+}
+
+#[test]
+fn a_plugin_that_traps_in_a_case_is_a_verdict() {
+    let setup = Setup::new().plugin("trap", &guest("trap"), "");
+    let text = "[[cases]]\nname = \"boom\"\nrequest = { headers = { x-boom = \"1\" } }\n\
+        expect = { verdict = \"trap\", response = { status = 503 } }";
+    std::fs::write(setup.directory().join("CASES.toml"), text).expect("a file");
+    let arguments = ["plugin", "test", "plugins/trap.wasm", "CASES.toml", "--json"];
+    let finished = edgewright(&arguments, setup.directory()).expect_code(0);
+    let outcomes: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    assert_eq!((&outcomes[0]["passed"], &outcomes[0]["status"]), (&true.into(), &503.into()), "{outcomes}");
+}
+
+#[test]
+fn bench_tells_what_calls_cost() {
+    let setup = Setup::new().plugin("mark", &guest("mark"), "config = { name = \"m\" }");
+    let arguments = ["plugin", "bench", "plugins/mark.wasm", "--requests", "200", "--json"];
+    let finished = edgewright(&arguments, setup.directory()).expect_code(0);
+    let rows: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let rows = rows.as_array().expect("rows");
+    for isolation in ["reuse", "fresh"] {
+        let row = rows.iter().find(|row| row["isolation"] == isolation && row["phase"] == "request-filter");
+        let row = row.unwrap_or_else(|| panic!("{isolation} in {rows:?}"));
+        assert_eq!((&row["calls"], &row["failed"]), (&200.into(), &false.into()), "{row}");
+        assert!(row["p50-us"].as_f64().is_some_and(|us| us > 0.0), "{row}");
+    }
+}
+
+#[test]
+fn a_new_plugin_is_built_and_passes_its_cases() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = |arguments: &[&str]| edgewright(arguments, directory.path());
+    let made = run(&["plugin", "new", "my-plugin"]).expect_code(0);
+    assert!(made.stdout.contains("edgewright plugin build my-plugin"), "{}", made.said());
+    assert!(directory.path().join("my-plugin/sdk/wit/types.wit").is_file());
+    let again = run(&["plugin", "new", "my-plugin"]).expect_code(1);
+    assert!(again.said().contains("is there already"), "{}", again.said());
+    let wrong = run(&["plugin", "new", "My_Plugin"]).expect_code(1);
+    assert!(wrong.said().contains("can't be the name"), "{}", wrong.said());
+
+    // What was built is kept between runs, like everything else.
+    let cargo = directory.path().join("my-plugin/.cargo");
+    std::fs::create_dir_all(&cargo).expect("a directory");
+    let kept = cache_directory().with_file_name("scaffold");
+    let config = format!("[build]\ntarget-dir = {kept:?}\n");
+    std::fs::write(cargo.join("config.toml"), config).expect("a file");
+    std::fs::copy(repository().join("Cargo.lock"), directory.path().join("my-plugin/Cargo.lock"))
+        .expect("a file");
+    let mut building = Process::start(&["plugin", "build", "."], &directory.path().join("my-plugin"));
+    // Cargo has the SDK and what it stands on to build.
+    let built = building.finish(DEADLINE * 60).expect("it ends").expect_code(0);
+    assert!(
+        built.stdout.contains("my-plugin.wasm") && built.stdout.contains("request-filter"),
+        "{}",
+        built.said()
+    );
+    let tested = run(&["plugin", "test", "my-plugin/my-plugin.wasm", "my-plugin/CASES.toml"]).expect_code(0);
+    assert!(tested.stdout.contains("3 cases, 0 failed"), "{}", tested.said());
+    let absent = run(&["plugin", "build", "absent"]).expect_code(1);
+    assert!(absent.said().contains("edgewright plugin new"), "{}", absent.said());
+}
+
+#[test]
+fn init_writes_what_check_accepts_and_never_overwrites() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = |arguments: &[&str]| edgewright(arguments, directory.path());
+    let made = run(&["init"]).expect_code(0);
+    assert!(made.stdout.contains("edgewright check"), "{}", made.said());
+    assert!(directory.path().join("plugins").is_dir());
+    let checked = run(&["check"]).expect_code(0);
+    assert!(checked.stdout.contains("ok: "), "{}", checked.said());
+    let file = directory.path().join("edgewright.toml");
+    std::fs::write(&file, "mine").expect("a file");
+    let again = run(&["init"]).expect_code(1);
+    assert!(again.said().contains("is there already"), "{}", again.said());
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "mine");
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for shell in ["bash", "zsh", "fish"] {
+        let finished = edgewright(&["completions", shell], directory.path()).expect_code(0);
+        assert!(finished.stdout.contains("explain"), "{shell}");
+    }
+    let wrong = edgewright(&["completions", "dos"], directory.path()).expect_code(2);
+    assert!(wrong.said().contains("zsh"), "{}", wrong.said());
+}
