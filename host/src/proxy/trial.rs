@@ -86,7 +86,7 @@ pub async fn play(
     heads.lend_request(&mut head);
     let request_id = Arc::clone(&facts.request_id);
     let mut lent = Lent::new(Exchange {
-        heads: Box::new(heads),
+        heads,
         facts,
         phase: Phase::Request,
         attributes: Attributes::default(),
