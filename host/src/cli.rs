@@ -1,5 +1,6 @@
 //! The command line. Each sub-command is a file; all of them end with one of the exit codes below.
 
+mod admin;
 mod check;
 mod completions;
 mod explain;
@@ -8,6 +9,7 @@ mod plugin;
 mod proxy;
 mod reload;
 mod run;
+mod status;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -43,6 +45,8 @@ enum Command {
     Explain(explain::Explain),
     /// Have a running proxy read its configuration again
     Reload(reload::Reload),
+    /// Show how a running proxy is: routes, upstreams, plugins and what they cost
+    Status(status::Status),
     /// Write a configuration to start from
     Init(init::Init),
     /// Make, build, test, measure and look at plugins
@@ -66,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(),
         Command::Explain(explain) => explain.run(),
         Command::Reload(reload) => reload.run(),
+        Command::Status(status) => status.run(),
         Command::Init(init) => init.run(),
         Command::Plugin(plugin) => plugin.run(),
         Command::Completions(completions) => completions.run(),

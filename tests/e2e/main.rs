@@ -55,4 +55,5 @@ mod reload;
 mod reload_faults;
 mod reload_watch;
 mod shutdown;
+mod status;
 mod tools;

@@ -93,7 +93,8 @@ impl Builder {
         let mut failures = Vec::new();
         let mut plugins = Vec::with_capacity(config.plugins.len());
         for (index, model) in config.plugins.iter().enumerate() {
-            match carry_over::plugin(&self.engine, earlier, &plugin_spec(model), config, PluginId::at(index)) {
+            match carry_over::plugin(&self.engine, earlier, &plugin_spec(model), config, PluginId::at(index))
+            {
                 Ok(plugin) => plugins.push(Some(plugin)),
                 Err(source) => {
                     plugins.push(None);

@@ -1,0 +1,57 @@
+//! Asking a running proxy, at the admin address of its configuration file or at the one that is given.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::config;
+use crate::server::reachable;
+
+use super::{OUT_OF_REACH, err, mistake, mistakes};
+
+/// Time to connect: the admin address is on this machine, or near.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Time until a whole answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Where to ask.
+///
+/// # Errors
+/// The exit code, after it was told that the file says nothing of it.
+pub(super) fn address(given: Option<SocketAddr>, file: &Path) -> Result<SocketAddr, ExitCode> {
+    if let Some(address) = given.or_else(|| config::admin_address(file)) {
+        return Ok(reachable(address));
+    }
+    Err(match config::load(file) {
+        Err(diagnostics) => mistakes(&diagnostics),
+        Ok(_) => {
+            mistake(&format!("`{}` has no `[admin]` to ask: name its `--admin` address", file.display()))
+        }
+    })
+}
+
+/// Status and body of an answer.
+///
+/// # Errors
+/// There is none.
+pub(super) fn get(address: SocketAddr, path: &str) -> Result<(u16, String), ureq::Error> {
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_connect(Some(CONNECT))
+        .timeout_global(Some(ANSWER))
+        // Not through a proxy of the environment: it would not be this machine that asks.
+        .proxy(None)
+        .build()
+        .into();
+    let mut response = agent.get(format!("http://{address}{path}")).call()?;
+    Ok((response.status().as_u16(), response.body_mut().read_to_string()?))
+}
+
+/// Says that nobody is there.
+pub(super) fn out_of_reach(address: SocketAddr, why: &dyn Display) -> ExitCode {
+    err(&format!("error: no proxy answers at `{address}`: {why}\n"));
+    ExitCode::from(OUT_OF_REACH)
+}
