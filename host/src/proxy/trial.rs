@@ -91,6 +91,7 @@ pub async fn play(
         phase: Phase::Request,
         attributes: Attributes::default(),
         upstream: None,
+        hash_key: None,
         upstreams: Arc::clone(upstreams),
         calls: Vec::with_capacity(4),
         attempt: None,
