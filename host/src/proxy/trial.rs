@@ -2,7 +2,6 @@
 //! get. For `plugin test` and `plugin bench`. Runs the phases in their order by the code that serves requests;
 //! the upstream is played.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -143,7 +142,7 @@ pub async fn play(
 
 /// There is no peer: an address that nothing listens on.
 fn attempt() -> Attempt {
-    Attempt { number: 1, upstream: "test".into(), peer: SocketAddr::from(([127, 0, 0, 1], 1)) }
+    Attempt { number: 1, upstream: "test".into(), peer: "127.0.0.1:1".to_owned() }
 }
 
 fn lines(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
