@@ -97,6 +97,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     generation.access_log = log_file.log();
     let reload_metrics = ReloadMetrics::register(&mut registry);
     reload_metrics.serves(generation.number);
+    builder.show_rollouts(&generation);
     let _ticking = ticker.start().map_err(CannotStart::Thread)?;
 
     announce::lines(config, &generation, &workers, started);

@@ -4,6 +4,7 @@
 mod build;
 mod carry_over;
 mod metrics;
+mod rollout;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::upstream::Upstreams;
 
 pub use build::{Builder, Failure, plugin_spec};
 pub use metrics::RequestMetrics;
+pub use rollout::{RolledBack, Rollout, Version};
 
 /// Everything that a request is served by.
 pub struct Generation {
@@ -48,11 +50,30 @@ pub struct Generation {
 pub struct RouteEntry {
     pub name: Arc<str>,
     pub chain: Chain,
+    /// Another chain for some of the requests.
+    pub rollout: Option<RouteRollout>,
     /// What happens where no plugin decides.
     pub action: Action,
     /// `None` where the route changes nothing by itself.
     pub edits: Option<Edits>,
     pub metrics: RequestMetrics,
+}
+
+/// A rollout of one plugin of a route.
+pub struct RouteRollout {
+    /// The route's chain with the new plugin in it.
+    pub chain: Chain,
+    pub state: Arc<Rollout>,
+}
+
+impl RouteEntry {
+    /// The plugins that serve a request.
+    pub fn chain(&self, version: Version) -> &Chain {
+        match (&self.rollout, version) {
+            (Some(rollout), Version::Candidate) => &rollout.chain,
+            _ => &self.chain,
+        }
+    }
 }
 
 /// What is believed of a request.

@@ -19,6 +19,7 @@ mod path;
 mod peers;
 mod plugins;
 mod retries;
+mod rollout;
 mod routes;
 mod server;
 mod upstreams;

@@ -80,6 +80,15 @@ pub(crate) const SLOW_START: RangeInclusive<Duration> = Duration::ZERO..=Duratio
 /// As nginx and Caddy: browsers don't remember it, so that a slip can be mended.
 pub(crate) const REDIRECT_STATUS: StatusCode = StatusCode::FOUND;
 
+/// Shares.
+pub(crate) const PERCENT: RangeInclusive<usize> = 0..=100;
+/// Calls before a rollout is judged: of one call, nobody can tell; of more than a million, too late.
+pub(crate) const ROLLOUT_CALLS: RangeInclusive<usize> = 1..=1_000_000;
+/// Two failures among the first 20 calls are no chance any more.
+pub(crate) const ROLLOUT_MIN_CALLS: usize = 20;
+/// In percent: some plugins fail now and then under load.
+pub(crate) const ROLLOUT_MAX_FAILURES: u8 = 5;
+
 /// Directory of the plugins, beside the configuration file.
 pub(crate) const PLUGINS_DIR: &str = "plugins";
 

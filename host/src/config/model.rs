@@ -257,7 +257,38 @@ pub struct PluginUse {
     pub plugin: PluginId,
     /// The manifest's default with the route's keys over it.
     pub config: serde_json::Map<String, serde_json::Value>,
+    /// Another plugin that takes its place for some requests; one a route at most.
+    pub rollout: Option<Rollout>,
     pub place: Option<Place>,
+}
+
+/// A plugin in another one's place.
+#[derive(Debug, Clone)]
+pub struct Rollout {
+    pub plugin: PluginId,
+    /// Its manifest's default with the route's keys over it.
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// The share of the requests that it gets, in percent.
+    pub weight: u8,
+    pub sticky: Sticky,
+    /// It is not judged before so many calls.
+    pub min_calls: usize,
+    /// It is stopped when more of its calls fail, in percent.
+    pub max_failures: u8,
+    pub place: Option<Place>,
+}
+
+/// What decides who gets the new plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sticky {
+    /// Chance, for each request anew.
+    No,
+    /// The client's address.
+    Client,
+    /// A header; chance where a request has none.
+    Header(HeaderName),
+    /// A cookie; chance where a request has none.
+    Cookie(String),
 }
 
 /// What a request must have. Empty lists match anything.

@@ -109,7 +109,7 @@ fn plugins(found: &mut Vec<Diagnostic>, files: &[PathBuf]) -> (Vec<Plugin>, Vec<
         let Beside { manifest, config: place, found: mistakes } = manifest::beside(file);
         found.extend(mistakes);
         let config = manifest.config.clone();
-        chain.push(PluginUse { plugin: PluginId::at(plugins.len()), config, place });
+        chain.push(PluginUse { plugin: PluginId::at(plugins.len()), config, rollout: None, place });
         plugins.push(Plugin { name: name.into(), file: file.clone(), manifest, place: None });
     }
     (plugins, chain)

@@ -7,6 +7,7 @@ mod edits;
 mod listener;
 mod manifest;
 mod plugins;
+mod rollout;
 mod route;
 mod server;
 mod upstream;
@@ -18,6 +19,7 @@ pub(crate) use edits::{FieldEdits, PathEdits, Rewrite};
 pub(crate) use listener::{Identity, Listener};
 pub(crate) use manifest::{Grants, Limits, Manifest, Quarantine};
 pub(crate) use plugins::Plugins;
+pub(crate) use rollout::{Rollout, Sticky, StickyTable};
 pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};
 pub(crate) use server::{ClientLimits, ClientTimeouts, Dns, Server};
 pub(crate) use upstream::{

@@ -266,6 +266,11 @@ impl Plugin {
         &self.name
     }
 
+    /// Calls of all phases since its metrics were made, and those that failed.
+    pub fn calls_and_failures(&self) -> (u64, u64) {
+        self.metrics.calls_and_failures()
+    }
+
     pub(super) fn is_fresh(&self) -> bool {
         self.isolation == Isolation::Fresh
     }

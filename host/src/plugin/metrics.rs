@@ -166,6 +166,15 @@ impl PluginMetrics {
         Failure::ALL.iter().zip(&self.failures).map(|(failure, counter)| (*failure, counter.get()))
     }
 
+    /// Calls of all phases, and those that failed.
+    pub(super) fn calls_and_failures(&self) -> (u64, u64) {
+        self.phases.iter().fold((0, 0), |(calls, failures), phase| {
+            let failed = phase.failed.get() + phase.skipped.get();
+            let fine = phase.next.get() + phase.respond.get() + phase.retry.get();
+            (calls + fine + failed, failures + failed)
+        })
+    }
+
     pub(super) fn failed(&self, failure: Failure) {
         let counters = Failure::ALL.iter().zip(&self.failures);
         if let Some((_, counter)) = counters.into_iter().find(|(reason, _)| **reason == failure) {

@@ -19,7 +19,7 @@ use crate::plugin::exchange::{
     Attempt, Attributes, Decision, Entry, ErrorDecision, Exchange, Facts, Heads, Lent, PluginResponse,
     Trouble,
 };
-use crate::snapshot::{Generation, RouteEntry};
+use crate::snapshot::{Generation, RouteEntry, Version};
 use crate::upstream::{Endpoint, Hold, Peer, Retrying, Upstream};
 
 use super::failure::Failed;
@@ -31,6 +31,8 @@ pub struct Ctx {
     pub(crate) generation: Arc<Generation>,
     pub(crate) arrived: Instant,
     pub(crate) route: Option<RouteId>,
+    /// Of the route's rollout, where it has one.
+    pub(crate) version: Version,
     /// What the client asked for; `None` while nothing of the request is known to be good.
     pub(crate) facts: Option<Facts>,
     /// Boxed once a plugin needs it, then kept to the end.
@@ -73,6 +75,7 @@ impl Ctx {
             generation,
             arrived: Instant::now(),
             route: None,
+            version: Version::default(),
             facts: None,
             lent: None,
             target: None,
@@ -133,7 +136,7 @@ impl Ctx {
 
     /// The plugins of the request's route.
     pub(crate) fn chain(&self) -> Option<&Chain> {
-        self.entry().map(|entry| &entry.chain)
+        self.entry().map(|entry| entry.chain(self.version))
     }
 
     /// Empty until the request was looked at.
@@ -203,7 +206,7 @@ impl Ctx {
         session_heads(exchange)?.lend_attempt(head);
         let decision =
             match (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent) {
-                (Some(entry), Some(lent)) => entry.chain.on_upstream_request(lent).await,
+                (Some(entry), Some(lent)) => entry.chain(self.version).on_upstream_request(lent).await,
                 _ => Decision::Next,
             };
         self.heads()?.take_back_attempt(head);
@@ -228,7 +231,7 @@ impl Ctx {
         }
         let entry = self.route.and_then(|route| self.generation.routes.get(route.index()));
         let decision = match (entry, &mut self.lent) {
-            (Some(entry), Some(lent)) => entry.chain.on_error(lent),
+            (Some(entry), Some(lent)) => entry.chain(self.version).on_error(lent),
             _ => ErrorDecision::Next,
         };
         self.take_back_request(session);
@@ -253,7 +256,7 @@ impl Ctx {
     /// Runs the request phase of the route's chain; the heads must be lent.
     pub(crate) async fn run_request(&mut self) -> Decision {
         match (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent) {
-            (Some(entry), Some(lent)) => entry.chain.on_request(lent).await,
+            (Some(entry), Some(lent)) => entry.chain(self.version).on_request(lent).await,
             _ => Decision::Next,
         }
     }
@@ -261,7 +264,7 @@ impl Ctx {
     /// Runs the response phase of the route's chain; the heads must be lent.
     pub(crate) async fn run_response(&mut self) -> Decision {
         match (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent) {
-            (Some(entry), Some(lent)) => entry.chain.on_response(lent).await,
+            (Some(entry), Some(lent)) => entry.chain(self.version).on_response(lent).await,
             _ => Decision::Next,
         }
     }
@@ -271,7 +274,7 @@ impl Ctx {
         if let (Some(entry), Some(lent)) =
             (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent)
         {
-            entry.chain.on_log(lent).await;
+            entry.chain(self.version).on_log(lent).await;
         }
     }
 

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
+use serde_json::{Map, Value};
 
 use crate::config::codes;
 use crate::config::diagnostic::{Diagnostic, Place};
-use crate::config::model::{Config, Plugin as PluginModel, PluginUse};
+use crate::config::model::{Config, Plugin as PluginModel};
 use crate::ids::{PluginId, UpstreamId};
 use crate::listener::{CannotServe, Listeners};
 use crate::plugin::exchange::UpstreamNames;
@@ -17,7 +18,7 @@ use crate::route::RouteTable;
 use crate::upstream::Upstreams;
 
 use super::metrics::Families;
-use super::{Generation, Policy, RouteEntry, carry_over};
+use super::{Generation, Policy, RouteEntry, RouteRollout, carry_over};
 
 /// Why a generation could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -106,22 +107,42 @@ impl Builder {
         let mut refused = HashSet::new();
         for route in &config.routes {
             let mut links = Vec::with_capacity(route.chain.len());
-            for used in &route.chain {
+            let mut rollout = None;
+            let mut link = |id: PluginId, config: &Map<String, Value>, place: &Option<Place>| {
                 // One that was not loaded has been reported.
-                let Some(Some(plugin)) = plugins.get(used.plugin.index()) else { continue };
-                match configure(plugin, used, &mut refused) {
-                    Ok(id) => links.push((Arc::clone(plugin), id)),
+                let plugin = plugins.get(id.index())?.as_ref()?;
+                match configure(plugin, id, config, &mut refused) {
+                    Ok(config) => return Some((Arc::clone(plugin), config)),
                     Err(Some(source)) => failures.push(Failure::Configure {
                         route: Arc::clone(&route.name),
-                        place: used.place.clone(),
+                        place: place.clone(),
                         source,
                     }),
                     Err(None) => {}
                 }
+                None
+            };
+            for used in &route.chain {
+                let Some(stable) = link(used.plugin, &used.config, &used.place) else { continue };
+                if let Some(model) = &used.rollout
+                    && let Some(candidate) = link(model.plugin, &model.config, &model.place)
+                {
+                    let state = carry_over::rollout(earlier, &route.name, &stable.0, &candidate.0, model);
+                    rollout = Some((links.len(), candidate, state));
+                }
+                links.push(stable);
             }
+            let rollout = rollout.map(|(at, candidate, state)| {
+                let mut links = links.clone();
+                if let Some(link) = links.get_mut(at) {
+                    *link = candidate;
+                }
+                RouteRollout { chain: Chain::new(links), state }
+            });
             routes.push(RouteEntry {
                 name: Arc::clone(&route.name),
                 chain: Chain::new(links),
+                rollout,
                 action: route.action.clone(),
                 edits: (!route.edits.is_empty()).then(|| route.edits.clone()),
                 metrics: self.families.of(&route.name),
@@ -150,6 +171,15 @@ impl Builder {
         })
     }
 
+    /// Shows the rollouts of the generation that serves, and no others.
+    pub fn show_rollouts(&self, generation: &Generation) {
+        let rollouts = generation.routes.iter().filter_map(|route| {
+            let rollout = route.rollout.as_ref()?;
+            Some((&*route.name, &*rollout.state))
+        });
+        self.families.show_rollouts(rollouts);
+    }
+
     /// Takes the metrics of plugins and routes away that no generation has any more.
     pub fn forget<'a>(
         &self,
@@ -165,14 +195,15 @@ impl Builder {
 /// for the others.
 fn configure(
     plugin: &Arc<Plugin>,
-    used: &PluginUse,
-    refused: &mut HashSet<(usize, String)>,
+    id: PluginId,
+    config: &Map<String, Value>,
+    refused: &mut HashSet<(PluginId, String)>,
 ) -> Result<ConfigId, Option<ConfigureError>> {
-    let key = || (used.plugin.index(), serde_json::Value::Object(used.config.clone()).to_string());
+    let key = || (id, Value::Object(config.clone()).to_string());
     if !refused.is_empty() && refused.contains(&key()) {
         return Err(None);
     }
-    plugin.configure(&used.config).map_err(|error| {
+    plugin.configure(config).map_err(|error| {
         refused.insert(key());
         Some(error)
     })

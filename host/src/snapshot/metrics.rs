@@ -1,14 +1,18 @@
 //! Counts of a route's requests. The handles are made with the generation, so a request touches atomics
 //! alone.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::observe::histogram::{Histogram, REQUEST_BOUNDS};
+
+use super::Rollout;
 
 /// Labels of a route's counts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -22,11 +26,19 @@ struct ClassLabels {
     class: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RolloutLabels {
+    route: String,
+    plugin: Arc<str>,
+    candidate: Arc<str>,
+}
+
 /// Metrics of all routes.
 #[derive(Clone)]
 pub(crate) struct Families {
     requests: Family<ClassLabels, Counter>,
     durations: Family<RouteLabel, Histogram, fn() -> Histogram>,
+    rollouts: Family<RolloutLabels, Gauge>,
 }
 
 /// Metrics of one route.
@@ -44,7 +56,13 @@ impl Families {
         let families = Self {
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(REQUEST_BOUNDS)),
+            rollouts: Family::default(),
         };
+        registry.register(
+            "edgewright_rollout_weight_percent",
+            "Share of a route's requests that a new plugin gets in the place of another",
+            families.rollouts.clone(),
+        );
         registry.register(
             "edgewright_requests",
             "Finished requests by route and class of status",
@@ -56,6 +74,19 @@ impl Families {
             families.durations.clone(),
         );
         families
+    }
+
+    /// Shows these rollouts, by route, and no others.
+    pub(crate) fn show_rollouts<'a>(&self, rollouts: impl IntoIterator<Item = (&'a str, &'a Rollout)>) {
+        self.rollouts.clear();
+        for (route, rollout) in rollouts {
+            let labels = RolloutLabels {
+                route: route.to_owned(),
+                plugin: Arc::clone(rollout.plugin()),
+                candidate: Arc::clone(rollout.candidate().shared_name()),
+            };
+            self.rollouts.get_or_create(&labels).set(rollout.weight().into());
+        }
     }
 
     /// Forgets a route that there is no more.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::config::model::{
     Action, Config, Edits, FieldValue, HeaderEdits, HostHeader, PeerEntry, PluginUse, Route,
 };
-use crate::ids::UpstreamId;
+use crate::ids::{PluginId, UpstreamId};
 use crate::proxy::{Refused, Rehearsal};
 
 /// What a route does with a request, as far as no plugin decides.
@@ -53,8 +53,14 @@ impl Plan {
     /// The proxy would refuse the request on this route.
     pub(super) fn of(config: &Config, route: &Route, rehearsal: &Rehearsal) -> Result<Self, Refused> {
         let name = |id: UpstreamId| config.upstreams.get(id.index()).map(|upstream| &*upstream.name);
-        let plugin = |used: &PluginUse| {
-            config.plugins.get(used.plugin.index()).map_or_else(String::new, |plugin| plugin.name.to_string())
+        let name_of =
+            |id: PluginId| config.plugins.get(id.index()).map(|plugin| &*plugin.name).unwrap_or_default();
+        let plugin = |used: &PluginUse| match &used.rollout {
+            Some(rollout) => {
+                let (weight, candidate) = (rollout.weight, name_of(rollout.plugin));
+                format!("{} (for {weight} %: {candidate})", name_of(used.plugin))
+            }
+            None => name_of(used.plugin).to_owned(),
         };
         let upstreams = route.action.upstreams().filter_map(|id| config.upstreams.get(id.index()));
         Ok(Self {

@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::action::{self, Known};
 use super::matcher::{MatchKey, matcher};
+use super::rollout::{refuse_second, rollout};
 use super::{Shelf, Upstreams, edits, names};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Match, PluginUse, Route, Server};
@@ -33,7 +34,12 @@ pub(crate) fn routes(
         let Section { value: raw, lost } = raw.into_inner();
         let name = name(scope, &mut seen, span.clone(), &lost, raw.name);
         let matcher = checked_match(scope, &mut seen, server, span.clone(), &lost, &name, raw.matcher);
-        let chain = raw.plugins.into_iter().filter_map(|raw| plugin_use(scope, shelf, &lost, raw)).collect();
+        let chain: Vec<_> =
+            raw.plugins.into_iter().filter_map(|raw| plugin_use(scope, shelf, &lost, raw)).collect();
+        for second in chain.iter().filter_map(|used| used.rollout.as_ref()).skip(1) {
+            let place = second.place.as_ref().map_or(span.clone(), |place| place.start..place.end);
+            refuse_second(scope, place);
+        }
         let written =
             action::Written { upstream: raw.upstream, redirect: raw.redirect, respond: raw.respond };
         let action = action::action(scope, &known, span.clone(), &lost, written);
@@ -124,9 +130,9 @@ fn plugin_use(
     raw: Spanned<raw::PluginUse>,
 ) -> Option<PluginUse> {
     let span = raw.span();
-    let (name, config) = match raw.into_inner() {
-        raw::PluginUse::Name(name) => (Some(Spanned::new(span.clone(), name)), None),
-        raw::PluginUse::Table(raw::PluginTable { name, config }) => (name, config),
+    let (name, config, rolled) = match raw.into_inner() {
+        raw::PluginUse::Name(name) => (Some(Spanned::new(span.clone(), name)), None, None),
+        raw::PluginUse::Table(raw::PluginTable { name, config, rollout }) => (name, config, rollout),
     };
     let own = config.is_some();
     let config = scope.value(config, Map::new(), json::object);
@@ -135,15 +141,16 @@ fn plugin_use(
         return None;
     };
     let plugin = shelf.take(scope, &name)?;
+    let rollout = rolled.and_then(|raw| rollout(scope, shelf, lost, plugin, &config, raw));
     let default = shelf.plugin(plugin).map(|plugin| &plugin.manifest.config);
     let config = merged(default.cloned().unwrap_or_default(), config);
     // Where all of it is the manifest's, what the plugin says of it is about the manifest.
     let manifests = shelf.config_place(plugin).filter(|_| !own).cloned();
-    Some(PluginUse { plugin, config, place: manifests.or_else(|| Some(scope.place(span))) })
+    Some(PluginUse { plugin, config, rollout, place: manifests.or_else(|| Some(scope.place(span))) })
 }
 
 /// Key by key, the route's wins.
-fn merged(mut default: Map<String, Value>, route: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn merged(mut default: Map<String, Value>, route: Map<String, Value>) -> Map<String, Value> {
     default.extend(route);
     default
 }

@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use toml::Spanned;
 
-use super::{FieldEdits, OneOrMany, PathEdits, Redirect, Respond};
+use super::{FieldEdits, OneOrMany, PathEdits, Redirect, Respond, Rollout};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
@@ -74,6 +74,7 @@ pub(crate) enum PluginUse {
 pub(crate) struct PluginTable {
     pub(crate) name: Option<Spanned<String>>,
     pub(crate) config: Option<Spanned<toml::Table>>,
+    pub(crate) rollout: Option<Spanned<Rollout>>,
 }
 
 impl<'de> Deserialize<'de> for ValuePattern {

@@ -1,6 +1,7 @@
 //! `/status`: what runs, as JSON. Knows the shape of the answer, nothing else.
 
 mod plugin;
+mod rollout;
 
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use crate::snapshot::Generation;
 use crate::upstream::{PeerStatus, Upstream};
 
 use self::plugin::PluginStatus;
+use self::rollout::RolloutStatus;
 use super::Facts;
 
 #[derive(Debug, Serialize)]
@@ -35,6 +37,8 @@ pub(super) struct Status<'a> {
 struct RouteStatus<'a> {
     name: &'a str,
     plugins: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rollout: Option<RolloutStatus<'a>>,
     /// An upstream, or what the route does in its place.
     action: String,
 }
@@ -107,6 +111,7 @@ impl<'a> Status<'a> {
                 .map(|route| RouteStatus {
                     name: &route.name,
                     plugins: route.chain.plugins().map(|plugin| plugin.name()).collect(),
+                    rollout: route.rollout.as_ref().map(|rollout| RolloutStatus::of(&rollout.state)),
                     action: route.action.told(|id| Some(&**generation.upstreams.get(id)?.name())),
                 })
                 .collect(),

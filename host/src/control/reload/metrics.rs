@@ -17,6 +17,7 @@ pub struct ReloadMetrics {
     generation: Gauge,
     since: Gauge,
     draining: Gauge,
+    rolled_back: Counter,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -31,6 +32,7 @@ impl ReloadMetrics {
             generation: Gauge::default(),
             since: Gauge::default(),
             draining: Gauge::default(),
+            rolled_back: Counter::default(),
         };
         // An alert on a rate needs the nought before the first one.
         for outcome in Outcome::ALL {
@@ -56,6 +58,11 @@ impl ReloadMetrics {
             "Earlier generations that still serve requests which began in them",
             metrics.draining.clone(),
         );
+        registry.register(
+            "edgewright_rollouts_taken_back",
+            "Rollouts that were stopped because the new plugin failed too often",
+            metrics.rolled_back.clone(),
+        );
         metrics
     }
 
@@ -69,6 +76,10 @@ impl ReloadMetrics {
         self.generation.set(i64::try_from(generation).unwrap_or(i64::MAX));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.since.set(i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn rolled_back(&self) {
+        self.rolled_back.inc();
     }
 
     pub(super) fn draining(&self, generations: usize) {

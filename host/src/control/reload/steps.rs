@@ -16,7 +16,7 @@ use crate::config::diagnostic::Diagnostic;
 use crate::config::model::Config;
 use crate::control::health::{Health, State};
 use crate::control::watch::Watch;
-use crate::snapshot::{Builder, Failure, Generation};
+use crate::snapshot::{Builder, Failure, Generation, RolledBack};
 use crate::upstream::metrics::UpstreamMetrics;
 use crate::upstream::{Resolver, Upstreams};
 
@@ -168,6 +168,7 @@ impl Reloader {
         self.parts.resolver.send_replace(Arc::clone(&resolver));
         self.runtime.block_on(resolver.first_round(FIRST_ANSWERS));
         self.parts.metrics.serves(generation.number);
+        self.parts.builder.show_rollouts(&generation);
         let earlier = self.parts.generation.swap(Arc::new(generation));
         self.draining.add(earlier);
         self.known = files::of(self.parts.source.file.as_deref(), &config);
@@ -218,6 +219,36 @@ impl Reloader {
     /// Whether earlier generations still serve.
     pub(super) fn is_draining(&self) -> bool {
         self.draining.count() > 0
+    }
+
+    /// Whether some plugin is rolled out.
+    pub(super) fn is_rolling_out(&self) -> bool {
+        self.parts.generation.load().routes.iter().any(|route| route.rollout.is_some())
+    }
+
+    /// Stops the rollouts whose new plugin fails too often.
+    pub(super) fn judge_rollouts(&self) {
+        let current = self.parts.generation.load();
+        let mut stopped = false;
+        for (route, rollout) in
+            current.routes.iter().filter_map(|route| Some((route, route.rollout.as_ref()?)))
+        {
+            let Some(RolledBack { calls, failures }) = rollout.state.judge() else { continue };
+            stopped = true;
+            let (plugin, candidate) = (rollout.state.plugin(), rollout.state.candidate().name());
+            self.parts.metrics.rolled_back();
+            tracing::error!(
+                route = &*route.name,
+                %plugin,
+                candidate,
+                calls,
+                failures,
+                "rollout is taken back: the new plugin fails too often"
+            );
+        }
+        if stopped {
+            self.parts.builder.show_rollouts(&current);
+        }
     }
 
     /// Takes down what no request uses any more.

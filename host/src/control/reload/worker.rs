@@ -15,7 +15,8 @@ use super::report::{Outcome, Report, Trigger};
 use super::steps::{Parts, Reloader};
 use super::{Message, Reloads};
 
-/// Between two looks at whether an earlier generation is done with, and whether anything was heard of the files.
+/// Between two looks at whether an earlier generation is done with, whether anything was heard of the files, and how
+/// rollouts do.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Files are looked at when their directories were quiet for this long.
@@ -43,7 +44,7 @@ pub fn start(parts: Parts) -> io::Result<Reloads> {
 fn run(mut reloader: Reloader, messages: &Receiver<Message>, last: &ArcSwapOption<Report>) {
     let mut unrest = Unrest::default();
     loop {
-        let received = if reloader.is_draining() || reloader.is_watching() {
+        let received = if reloader.is_draining() || reloader.is_watching() || reloader.is_rolling_out() {
             messages.recv_timeout(LOOK)
         } else {
             messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
@@ -62,6 +63,7 @@ fn run(mut reloader: Reloader, messages: &Receiver<Message>, last: &ArcSwapOptio
                 serve(&mut reloader, watched().chain(messages.try_iter()), last);
             }
         }
+        reloader.judge_rollouts();
         reloader.sweep();
     }
 }

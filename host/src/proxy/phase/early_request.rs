@@ -43,6 +43,9 @@ fn prepare(session: &mut Session, ctx: &mut Ctx) -> Result<(), Failed> {
     match ctx.route.and_then(|route| generation.routes.get(route.index())) {
         Some(entry) => {
             facts.route = Arc::clone(&entry.name);
+            if let Some(rollout) = &entry.rollout {
+                ctx.version = rollout.state.choose(facts.client, &head.headers);
+            }
             // Without plugins, what the head says stays what the client sent.
             if facts.raw_target.is_empty() && !entry.chain.is_empty() {
                 facts.raw_target = Bytes::copy_from_slice(head.raw_path());
