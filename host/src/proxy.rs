@@ -29,6 +29,7 @@ mod retry;
 mod sanitize;
 mod server_timing;
 mod survey;
+mod trace_context;
 mod trial;
 mod variables;
 

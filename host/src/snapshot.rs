@@ -11,7 +11,9 @@ use std::sync::Arc;
 use http::HeaderName;
 use ipnet::IpNet;
 
-use crate::config::model::{Action, ClientLimits, Edits, Server, ServerTiming, UnderscoreHeaders};
+use crate::config::model::{
+    Action, ClientLimits, Edits, Server, ServerTiming, TraceContext, UnderscoreHeaders,
+};
 use crate::listener::Listeners;
 use crate::observe::access_log::AccessLog;
 use crate::plugin::exchange::UpstreamNames;
@@ -84,6 +86,7 @@ pub struct Policy {
     pub underscore_headers: UnderscoreHeaders,
     pub server_timing: ServerTiming,
     pub limits: ClientLimits,
+    pub trace_context: TraceContext,
 }
 
 impl Policy {
@@ -95,6 +98,7 @@ impl Policy {
             underscore_headers: server.underscore_headers,
             server_timing: server.server_timing.clone(),
             limits: server.limits,
+            trace_context: server.trace_context,
         }
     }
 }

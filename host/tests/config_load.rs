@@ -6,8 +6,9 @@ use std::{fs, io};
 
 use edgewright::config::diagnostic::Diagnostic;
 use edgewright::config::model::{
-    Balance, ClientAuthMode, Config, HashKey, HostPattern, Isolation, LogSink, OnFailure, PathPattern,
-    PeerHost, PeerSource, ServerTiming, TlsVersion, UnderscoreHeaders, ValuePattern,
+    Balance, ClientAuthMode, ClientLimits, Config, HashKey, HostPattern, Isolation, LogSink, OnFailure,
+    PathPattern, PeerHost, PeerSource, ProxyProtocol, ServerTiming, TlsVersion, TraceContext,
+    UnderscoreHeaders, ValuePattern,
 };
 use edgewright::config::{self, Checked, Color, ProxyFlags};
 use tempfile::TempDir;
@@ -55,6 +56,25 @@ fn every_key_reaches_the_model() {
     assert_eq!(config.server.server_timing, ServerTiming::Asked("x-debug-timing".parse().unwrap()));
     assert_eq!(config.dns.servers, Some(vec!["127.0.0.1:53".parse().unwrap()]));
     assert_eq!(config.dns.max_ttl, Duration::from_secs(3600));
+    let seconds = Duration::from_secs;
+    let limits = ClientLimits {
+        header_bytes: 16 * 1024,
+        header_lines: 50,
+        target_bytes: 4 * 1024,
+        body_bytes: 1024 * 1024,
+        requests: 100,
+        streams: 50,
+        handshake: seconds(1),
+        header: seconds(2),
+        body: seconds(3),
+        write: seconds(4),
+        idle: seconds(5),
+        tunnel: seconds(6),
+    };
+    assert_eq!(config.server.limits, limits);
+    assert_eq!(config.server.drain_delay, seconds(1));
+    assert_eq!(config.server.trace_context, TraceContext::Make);
+    assert_eq!(config.listeners[0].proxy_protocol, ProxyProtocol::Optional);
     assert!(config.listeners[0].h2);
     let tls = config.listeners[0].tls.as_ref().unwrap();
     assert_eq!(tls.min_version, TlsVersion::Tls13);
@@ -89,7 +109,7 @@ fn every_key_reaches_the_model() {
 
     let plugin = &config.plugins[0];
     assert_eq!(&*plugin.name, "api-key");
-    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((46, 12)));
+    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((51, 12)));
     assert_eq!(plugin.manifest.isolation, Isolation::Reuse);
     assert_eq!(plugin.manifest.on_failure, OnFailure::Open);
     assert_eq!(plugin.manifest.limits.memory, 1024 * 1024);

@@ -215,3 +215,35 @@ fn more_header_lines_than_the_limit_are_refused_before_any_plugin() {
     }
     assert_eq!(origin.requests().len(), 1);
 }
+
+#[test]
+fn a_request_without_a_trace_begins_one_where_that_is_asked_for() {
+    let origin = Origin::ok();
+    let setup = || Setup::new().upstream("main", &origin).route("default", "", "main");
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let making = setup().server(r#"trace-context = "make""#).start();
+    assert_eq!(making.ask(&get("/x").header("traceparent", parent)).status, 200);
+    assert_eq!(origin.last().field("traceparent").as_deref(), Some(parent));
+    assert_eq!(making.get("/x").status, 200);
+    let made = origin.last().field("traceparent").unwrap();
+    assert!(made.len() == parent.len() && made.starts_with("00-") && made.ends_with("-01"), "{made}");
+    let passing = setup().start();
+    assert_eq!(passing.get("/x").status, 200);
+    assert!(!origin.last().head.has("traceparent"));
+}
+
+/// RFC 7239, section 4.
+#[test]
+fn a_chain_that_a_trusted_proxy_tells_goes_on() {
+    let origin = Origin::ok();
+    let proxy = Setup::new()
+        .server(r#"trusted-proxies = ["127.0.0.1"]"#)
+        .upstream("main", &origin)
+        .route("default", "", "main")
+        .start();
+    assert_eq!(proxy.ask(&get("/x").header("Forwarded", "for=192.0.2.1;proto=https")).status, 200);
+    let told = origin.last().head.all("forwarded").join(b", ".as_slice());
+    assert_eq!(told, b"for=192.0.2.1;proto=https, for=127.0.0.1;proto=http");
+    assert_eq!(proxy.get("/x").status, 200);
+    assert!(!origin.last().head.has("forwarded"));
+}

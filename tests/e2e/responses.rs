@@ -93,3 +93,55 @@ fn case_07_a_client_is_told_one_length() {
     assert_eq!((response.status, response.text().as_str()), (200, "ok"));
     assert_eq!(response.head.all("content-length"), [b"2"]);
 }
+
+#[test]
+fn g09_a_head_that_is_too_long_is_502() {
+    let lines =
+        |count: usize| format!("HTTP/1.1 200 OK\r\n{}Content-Length: 2\r\n\r\nok", "X: y\r\n".repeat(count));
+    let line =
+        |size: usize| format!("HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 2\r\n\r\nok", "y".repeat(size));
+    let check =
+        |head: &str, status: u16| assert_eq!(answered(head, Then::GoesOn).0.status, status, "{}", head.len());
+    check(&lines(100), 200);
+    check(&lines(200), 502);
+    check(&line(60 * 1024), 200);
+    check(&line(200 * 1024), 502);
+}
+
+/// An origin that says more than it was asked, at once: nobody else is given it.
+#[test]
+fn c19_an_extra_response_reaches_nobody() {
+    let extra = [OK, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned"].concat();
+    let origin = Origin::reply(extra);
+    let proxy = Setup::new().upstream("main", &origin).route("default", "", "main").start();
+    let mut client = proxy.connect();
+    for _ in 0..50 {
+        let response = client.try_ask(&get("/x")).unwrap_or_else(|_| {
+            client = proxy.connect();
+            client.ask(&get("/x"))
+        });
+        assert!(!response.text().contains("poisoned"), "{:?}", response.head);
+    }
+}
+
+/// RFC 9112, section 6.3.
+#[test]
+fn c21_a_response_of_two_readings_is_502_or_has_one() {
+    let chunks = "2\r\nok\r\n0\r\n\r\n";
+    let rows = [
+        format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}"),
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok".to_owned(),
+        "HTTP/1.1 099 Odd\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+        "HTTP/1.1 999 Odd\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+        "HTTP/1.1 1000 Odd\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+        "HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+    ];
+    for row in rows {
+        let response = answered(&row, Then::GoesOn).0;
+        let framings =
+            response.head.all("content-length").len() + response.head.all("transfer-encoding").len();
+        assert_eq!(framings, 1, "{row:?}: {:?}", response.head);
+        let fine = response.status == 200 && response.text() == "ok" && !row.contains("Content-Length: 3");
+        assert!(response.status == 502 || fine, "{row:?}: {:?}", response.head);
+    }
+}

@@ -101,3 +101,51 @@ fn an_operator_sees_that_it_drains() {
     assert_eq!(client.response_to("GET").text(), "done");
     let _ = proxy.end(DEADLINE).expect_code(0);
 }
+
+/// Each client asks again as soon as it has its answer, until it is told that the connection ends.
+#[test]
+fn g17_clients_that_keep_their_connections_lose_no_request() {
+    let origin = Origin::ok();
+    let proxy = Setup::new().upstream("main", &origin).route("default", "", "main").start();
+    let address = proxy.address();
+    let busy = std::sync::Barrier::new(51);
+    let lost = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..50)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = Connection::open(address);
+                    assert_eq!(client.ask(&get("/x")).status, 200);
+                    busy.wait();
+                    loop {
+                        match client.try_ask(&get("/x")) {
+                            Ok(answer) if answer.field("connection").is_some_and(|it| it == "close") => {
+                                return false;
+                            }
+                            Ok(_) => std::thread::sleep(Duration::from_millis(5)),
+                            Err(_) => return true,
+                        }
+                    }
+                })
+            })
+            .collect();
+        busy.wait();
+        proxy.signal(Signal::TERM);
+        clients.into_iter().map(|client| client.join().expect("a client")).filter(|lost| *lost).count()
+    });
+    assert_eq!(lost, 0);
+    let _ = proxy.end(DEADLINE).expect_code(0);
+}
+
+#[test]
+fn f16_a_second_signal_ends_it_at_once() {
+    let (proxy, origin, _gate) = gated("60s");
+    let mut client = proxy.connect();
+    client.send(get("/slow").bytes());
+    origin.wait_for_requests(1);
+    proxy.signal(Signal::TERM);
+    proxy.wait_for_log("shutting down");
+    wait_for(DEADLINE, "new connections to be refused", || Connection::try_open(proxy.address()).is_err());
+    proxy.signal(Signal::TERM);
+    let finished = proxy.end(DEADLINE).expect_code(0);
+    assert!(finished.took < Duration::from_secs(5), "{:?}", finished.took);
+}

@@ -56,13 +56,14 @@ fn a_connection_without_a_request_is_closed_in_silence() {
 fn a_body_that_stands_still_is_408() {
     let origin = Origin::ok();
     let proxy = limited(r#"body = "200ms""#, &origin);
-    for framing in ["Content-Length: 10", "Transfer-Encoding: chunked"] {
+    let switch = "Connection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 10";
+    for framing in ["Content-Length: 10", "Transfer-Encoding: chunked", switch] {
         let mut client = proxy.connect();
         client.send(format!("POST /x HTTP/1.1\r\nHost: a.test\r\n{framing}\r\n\r\n5\r\nhel"));
         assert_eq!(client.response_to("POST").status, 408, "{framing}");
         assert!(client.closes_within(SOON), "{framing}");
     }
-    assert!(proxy.access_log(2).iter().all(|line| line["error"] == "request-timeout"));
+    assert!(proxy.access_log(3).iter().all(|line| line["error"] == "request-timeout"));
 }
 
 /// The client takes nothing of a long answer.

@@ -166,3 +166,27 @@ fn c29_a_virtual_host_with_client_certificates_is_not_reached_through_another() 
     }
     assert!(origin.requests().iter().all(|request| request.field("host").unwrap() == "a.test"));
 }
+
+/// New connections are shown the new one; what is wrong changes nothing.
+#[test]
+fn f19_certificates_are_changed_by_a_reload() {
+    let ca = Authority::new("ca");
+    let origin = Origin::ok();
+    let proxy = listener(Setup::new(), &[("a", &ca.issue(&["a.test"]), "")])
+        .upstream("main", &origin)
+        .route_all("[]", "main")
+        .start();
+    let client = TlsClient::new(&ca);
+    let reaches = |name: &str| Connection::try_secure(proxy.address(), &client, name).is_ok();
+    let mut before = Connection::secure(proxy.address(), &client, "a.test");
+    assert!(reaches("a.test") && !reaches("b.test"));
+    let next = ca.issue(&["a.test", "b.test"]);
+    proxy.put("a.pem", &next.pem);
+    let report = proxy.reload();
+    assert_ne!(report.status, 200, "the key is still the old one: {}", report.text());
+    assert!(reaches("a.test") && !reaches("b.test"));
+    proxy.put("a.key", &next.key);
+    assert_eq!(proxy.reload().status, 200);
+    assert!(reaches("a.test") && reaches("b.test"));
+    assert_eq!(before.ask(&get("/x")).status, 200, "connections go on");
+}

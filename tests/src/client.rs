@@ -117,6 +117,17 @@ impl Connection {
         Ok(Self { wire: Wire::secure(stream, client.session(name))? })
     }
 
+    /// A connection within TLS, with these bytes in front of it.
+    ///
+    /// # Panics
+    /// Nothing listens there, or the handshake fails.
+    pub fn secure_behind(to: SocketAddr, front: &[u8], client: &TlsClient, name: &str) -> Self {
+        let mut stream = TcpStream::connect_timeout(&to, DEADLINE).expect("a connection");
+        std::io::Write::write_all(&mut stream, front).expect("the connection takes bytes");
+        let wire = Wire::secure(stream, client.session(name));
+        Self { wire: wire.unwrap_or_else(|error| panic!("no TLS with {to}: {error}")) }
+    }
+
     /// The TLS session.
     ///
     /// # Panics

@@ -9,7 +9,7 @@ use http::StatusCode;
 
 use super::model::{
     AccessLog, Balance, ClientLimits, Dns, Ejection, Grants, Limits, LogSink, Manifest, OnFailure, PeerEntry,
-    Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion, UnderscoreHeaders, Upstream,
+    Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion, TraceContext, UnderscoreHeaders, Upstream,
     UpstreamLimits,
 };
 use super::model::{Isolation, Quarantine};
@@ -109,6 +109,8 @@ pub(crate) fn server() -> Server {
         limits: ClientLimits::DEFAULT,
         // Who deploys says when: half a deployment is no configuration.
         watch: false,
+        // A trace that nobody collects is bytes for nothing.
+        trace_context: TraceContext::Pass,
     }
 }
 

@@ -137,6 +137,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("tls-min-version", "tls-min-version = \"1.3\""),
     ("to", "to = \"https://{host}{path}{query}\""),
     ("total", "total = \"60s\""),
+    ("trace-context", "trace-context = \"make\""),
     ("trusted-proxies", "trusted-proxies = [\"10.0.0.0/8\"]"),
     ("tunnel", "tunnel = \"1h\""),
     ("underscore-headers", "underscore-headers = \"keep\""),

@@ -73,6 +73,7 @@ pub struct Server {
     /// Whether a change of the files is taken without being asked to.
     pub watch: bool,
     pub limits: ClientLimits,
+    pub trace_context: TraceContext,
     pub server_timing: ServerTiming,
 }
 
@@ -83,6 +84,15 @@ pub enum ServerTiming {
     On,
     /// Those to requests that have this header.
     Asked(HeaderName),
+}
+
+/// W3C Trace Context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TraceContext {
+    /// What a client sends passes.
+    Pass,
+    /// A request without a trace begins one.
+    Make,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +156,8 @@ pub struct Identity {
     pub names: Vec<HostPattern>,
     /// Whose clients may come; nothing where clients show no certificate.
     pub client_auth: Option<ClientAuth>,
+    /// What all of it was read from.
+    pub files: Vec<PathBuf>,
 }
 
 /// Certificates of clients.

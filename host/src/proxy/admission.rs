@@ -11,6 +11,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderValue, Method, Version, header};
 use pingora::http::RequestHeader;
 
+use crate::config::model::TraceContext;
 use crate::plugin::exchange::Facts;
 use crate::snapshot::Policy;
 use crate::target;
@@ -20,7 +21,7 @@ use super::failure::{Failed, Kind};
 use super::local_response::{REQUEST_ID, REQUEST_ID_NAME};
 use super::memo::Memo;
 use super::survey::Survey;
-use super::{content_length, forwarded, heads, hop_by_hop, request_id, sanitize};
+use super::{content_length, forwarded, heads, hop_by_hop, request_id, sanitize, trace_context};
 
 thread_local! {
     /// Hosts as requests name them. Only those that were let in.
@@ -106,6 +107,9 @@ pub(crate) fn admit(
     forwarded::rebuild(head, from.peer.ip(), from.scheme(), trust);
     if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
         let _ = head.insert_header(REQUEST_ID_NAME, value);
+    }
+    if policy.trace_context == TraceContext::Make {
+        trace_context::ensure(head);
     }
     Ok(host_length)
 }

@@ -138,7 +138,6 @@ impl Downstream {
     /// # Errors
     /// The connection is broken.
     pub(super) async fn fill(&mut self) -> Result<usize> {
-        self.ahead.reserve(ROOM);
         poll_fn(|cx| {
             let mut piece = [0; ROOM];
             let mut piece = ReadBuf::new(&mut piece);
@@ -152,7 +151,7 @@ impl Downstream {
     /// Takes a head out, and lets Pingora have the body behind it.
     pub(super) fn admit(&mut self, head: &Head) -> BytesMut {
         self.gate = Gate::of(head.body);
-        self.may_switch = head.upgrade;
+        self.may_switch = head.may_switch();
         if head.length == self.ahead.len() {
             // The common case, and no splitting: that would share the buffer, which costs.
             std::mem::take(&mut self.ahead)

@@ -59,7 +59,8 @@ pub(crate) fn is_forwarding(name: &str) -> bool {
 }
 
 /// Tells the upstream: `x-forwarded-for` (the peer is added to what a trusted proxy said) and
-/// `x-forwarded-proto` (as a trusted proxy said, or as the client connected). What the client asked for is in
+/// `x-forwarded-proto` (as a trusted proxy said, or as the client connected); `forwarded` only goes on where a
+/// trusted proxy began it. What the client asked for is in
 /// `host`, which passes as it is.
 pub(crate) fn rebuild(head: &mut RequestHeader, peer: IpAddr, scheme: &'static str, trust: bool) {
     let peer = peer.to_canonical();
@@ -74,6 +75,13 @@ pub(crate) fn rebuild(head: &mut RequestHeader, peer: IpAddr, scheme: &'static s
     }
     if !trust || !head.headers.contains_key(&PROTO) {
         let _ = head.insert_header(PROTO_NAME, HeaderValue::from_static(scheme));
+    }
+    if trust && head.headers.contains_key(&header::FORWARDED) {
+        // A chain that a trusted proxy tells goes on with the proxy itself (RFC 7239, section 4).
+        let node = if peer.is_ipv6() { format!("for=\"[{peer}]\"") } else { format!("for={peer}") };
+        if let Ok(value) = HeaderValue::from_str(&format!("{node};proto={scheme}")) {
+            let _ = head.append_header(header::FORWARDED, value);
+        }
     }
 }
 

@@ -99,9 +99,13 @@ pub(crate) fn strip_response(head: &mut ResponseHeader) {
     }
 }
 
-/// Whether the client asks for another protocol on this connection (RFC 9110, section 7.8): HTTP/1.1 only.
+/// Whether the client asks for another protocol on this connection (RFC 9110, section 7.8): HTTP/1.1 only, and not
+/// with a body, whose time limits are not those of a tunnel.
 fn is_upgrade(head: &RequestHeader) -> bool {
+    let length = head.headers.get(header::CONTENT_LENGTH);
     head.version == Version::HTTP_11
+        && length.is_none_or(|length| length == "0")
+        && !head.headers.contains_key(header::TRANSFER_ENCODING)
         && head.headers.contains_key(header::UPGRADE)
         && tokens(&head.headers).any(|token| token.eq_ignore_ascii_case(b"upgrade"))
 }
@@ -174,6 +178,9 @@ mod tests {
         check(&[("te", "trailers")], Ok(&["te"]));
         check(&[("upgrade", "h2c")], Ok(&[]));
         check(&[("connection", "Upgrade"), ("upgrade", "websocket")], Ok(&["connection", "upgrade"]));
+        let upgrade = [("connection", "upgrade"), ("upgrade", "websocket")];
+        check(&[upgrade[0], upgrade[1], ("content-length", "1")], Ok(&["content-length"]));
+        check(&[upgrade[0], upgrade[1], ("transfer-encoding", "chunked")], Ok(&["transfer-encoding"]));
         check(&[("connection", "host")], Err(BadConnection::Protected));
         check(&[("connection", "X-Forwarded-For")], Err(BadConnection::Protected));
         check(&[("connection", "a,b,c,d,e,f,g,h,i,j,k")], Err(BadConnection::TooMany));

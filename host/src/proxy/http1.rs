@@ -56,7 +56,7 @@ impl Http1 {
             };
             let bytes = stream.admit(&head);
             let mut session = ServerSession::new_http1(stream);
-            session.set_read_timeout(if head.upgrade { None } else { Some(limits.body) });
+            session.set_read_timeout(if head.may_switch() { None } else { Some(limits.body) });
             session.set_write_timeout(Some(limits.write));
             session.set_keepalive_reuses_remaining(Some(limits.requests.saturating_sub(served + 1)));
             session.set_pipelined_prefix(bytes);

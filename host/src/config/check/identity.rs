@@ -34,6 +34,8 @@ pub(super) fn identity(scope: &mut Scope, base: &Path, raw: Spanned<raw::Identit
             scope.report(span.clone(), found.with_help(help));
         }
     }
+    let named = [&raw.cert, &raw.key, &raw.client_ca].into_iter().flatten();
+    let files = named.map(|file| base.join(file.get_ref())).collect();
     let client_auth = client_auth(scope, base, raw.client_ca, raw.client_auth);
     let names = raw.names.map(|names| names_of(scope, names));
     let cert_span = raw.cert.as_ref().map(Spanned::span);
@@ -49,7 +51,7 @@ pub(super) fn identity(scope: &mut Scope, base: &Path, raw: Spanned<raw::Identit
         return None;
     }
     let names = names.unwrap_or(leaf);
-    Some(Identity { certified: Arc::new(certified), names, client_auth })
+    Some(Identity { certified: Arc::new(certified), names, client_auth, files })
 }
 
 /// Every certificate of a PEM file, the server's own first.

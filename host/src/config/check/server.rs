@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::{client_limits, names};
 use crate::config::diagnostic::Diagnostic;
-use crate::config::model::{Dns, Server, ServerTiming, UnderscoreHeaders};
+use crate::config::model::{Dns, Server, ServerTiming, TraceContext, UnderscoreHeaders};
 use crate::config::raw::{self, Scalar};
 use crate::config::scope::Scope;
 use crate::config::{address, codes, defaults, scalar};
@@ -25,6 +25,9 @@ pub(crate) fn server(scope: &mut Scope, raw: raw::Server) -> Server {
         owned_headers,
         underscore_headers: scope.value(raw.underscore_headers, default.underscore_headers, |text| {
             scalar::word(text, &[("drop", UnderscoreHeaders::Drop), ("keep", UnderscoreHeaders::Keep)])
+        }),
+        trace_context: scope.value(raw.trace_context, default.trace_context, |text| {
+            scalar::word(text, &[("pass", TraceContext::Pass), ("make", TraceContext::Make)])
         }),
         limits: client_limits::client_limits(scope, raw.limits, raw.timeouts),
         watch: raw.watch.unwrap_or(default.watch),

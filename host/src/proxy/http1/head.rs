@@ -14,6 +14,13 @@ pub(crate) struct Head {
     pub(crate) upgrade: bool,
 }
 
+impl Head {
+    /// Whether a tunnel may come of it: of a request without a body alone.
+    pub(crate) fn may_switch(&self) -> bool {
+        self.upgrade && self.body == Body::None
+    }
+}
+
 /// How a request's body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {

@@ -16,9 +16,13 @@ use crate::proxy::{content_length, hop_by_hop};
 /// Interim responses (100 to 103) of one request at most.
 const MAX_INTERIM: usize = 10;
 
+/// Lines of a response's head, and bytes of all names and values: as much as the plugins' contract has for one.
+const MAX_LINES: usize = 128;
+const MAX_BYTES: usize = 64 * 1024;
+
 /// # Errors
 /// The response is none (502): its status is out of range (RFC 9110, section 15), it switches protocols
-/// without being asked to (section 7.8), or it has no end of interim responses.
+/// without being asked to (section 7.8), its head is too long, or it has no end of interim responses.
 pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     let status = head.status;
     if status.as_u16() > 599 {
@@ -26,6 +30,10 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
     }
     if status == StatusCode::SWITCHING_PROTOCOLS && !session.is_upgrade_req() {
         return refuse("a switch of protocols that nobody asked for");
+    }
+    let bytes: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if head.headers.len() > MAX_LINES || bytes > MAX_BYTES {
+        return refuse("more header lines or bytes than a response may have");
     }
     if status.is_informational() {
         ctx.interim += 1;

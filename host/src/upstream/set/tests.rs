@@ -18,6 +18,7 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
             owned_headers: Vec::new(),
             drain_delay: Duration::ZERO,
             limits: model::ClientLimits::DEFAULT,
+            trace_context: model::TraceContext::Pass,
             underscore_headers: model::UnderscoreHeaders::Drop,
             server_timing: model::ServerTiming::Off,
             watch: false,

@@ -1,0 +1,150 @@
+//! What a client of HTTP/2 may try: more fields than anyone needs, bodies that are not as long as told, and floods of
+//! frames. The connection ends, the upstream is left alone, and everybody else is served.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use edgewright_tests::{DEADLINE, Origin, Proxy, Setup, get, h2c};
+
+fn plain(origin: &Origin) -> Proxy {
+    Setup::new().with_h2().upstream("main", origin).route("default", "", "main").start()
+}
+
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const CONTINUATION: u8 = 9;
+
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+/// `GET http://a.test/` in HPACK.
+const REQUEST: &[u8] = b"\x82\x86\x84\x41\x06a.test";
+
+/// RFC 9113, section 4.1.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// A connection whose preface is said.
+fn open(proxy: &Proxy) -> TcpStream {
+    let mut stream = TcpStream::connect(proxy.address()).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream.set_write_timeout(Some(DEADLINE)).unwrap();
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+    stream.write_all(&frame(SETTINGS, 0, 0, b"")).unwrap();
+    stream
+}
+
+/// Sends until the peer takes no more; how many bytes it took, or `None` if it took all of them.
+fn flood(stream: &mut TcpStream, piece: &[u8], times: usize) -> Option<usize> {
+    (0..times).find(|_| stream.write_all(piece).is_err()).map(|sent| sent * piece.len())
+}
+
+/// Whether the peer ends the connection, whatever it says before.
+fn ends(stream: &mut TcpStream) -> bool {
+    let mut piece = [0; 16 * 1024];
+    loop {
+        match stream.read(&mut piece) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+}
+
+#[test]
+fn g11_crumbs_are_joined_and_too_many_fields_refused() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let crumbs: Vec<String> = (0..80).map(|at| format!("c{at}={at}")).collect();
+    let fields: Vec<_> = crumbs.iter().map(|crumb| ("cookie", crumb.as_str())).collect();
+    assert_eq!(h2c::get(proxy.address(), "/x", &fields).status, 200);
+    assert_eq!(origin.last().field("cookie").unwrap(), crumbs.join("; "));
+    for name in ["cookie", "x-a"] {
+        let fields: Vec<_> = (0..1500).map(|_| (name, "a=b")).collect();
+        assert_eq!(h2c::get(proxy.address(), "/x", &fields).status, 431, "{name}");
+    }
+    assert_eq!(origin.requests().len(), 1);
+}
+
+/// Two thousand requests that are taken back at once.
+#[test]
+fn c31_rapid_resets_end_the_connection() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let mut stream = open(&proxy);
+    let ended = (0..3000_u32).any(|at| {
+        let id = 2 * at + 1;
+        let request = frame(HEADERS, END_STREAM | END_HEADERS, id, REQUEST);
+        let reset = frame(RST_STREAM, 0, id, &8_u32.to_be_bytes());
+        stream.write_all(&[request, reset].concat()).is_err()
+    });
+    assert!(ended || ends(&mut stream), "the connection goes on");
+    assert!(origin.requests().len() <= 300, "{} requests at the origin", origin.requests().len());
+    assert_eq!(proxy.get("/x").status, 200);
+}
+
+#[test]
+fn c33_heads_without_end_are_cut() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    // Fields that add up, and nothing at all over and over.
+    for piece in [[0x40, 1, b'a', 1, b'b'].repeat(200).as_slice(), b""] {
+        let mut stream = open(&proxy);
+        stream.write_all(&frame(HEADERS, END_STREAM, 1, REQUEST)).unwrap();
+        let sent = flood(&mut stream, &frame(CONTINUATION, 0, 1, piece), 500_000);
+        assert!(sent.is_some() || ends(&mut stream), "{} bytes a frame: all taken", piece.len());
+        assert_eq!(proxy.get("/x").status, 200);
+    }
+    assert_eq!(origin.requests().len(), 2);
+}
+
+/// A client that asks and never reads what it is told.
+#[test]
+fn c35_control_frames_without_reading_fill_no_memory() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let resident = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", proxy.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(proxy.get("/x").status, 200);
+    let before = resident();
+    for piece in [frame(PING, 0, 0, &[0; 8]), frame(SETTINGS, 0, 0, b""), frame(0xee, 0, 0, b"unknown")] {
+        let mut stream = open(&proxy);
+        stream.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
+        flood(&mut stream, &piece.repeat(100), 1000);
+        assert_eq!(proxy.get("/x").status, 200);
+        let grown = resident().saturating_sub(before);
+        assert!(grown < 16 * 1024, "{grown} KiB more");
+    }
+}
+
+/// A length that the body doesn't have, and a framing that HTTP/2 doesn't know.
+#[test]
+fn c15_bodies_of_http_2_smuggle_nothing() {
+    const DATA: u8 = 0;
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    // `POST http://a.test/` with another field each.
+    let request = |name: &[u8], value: &[u8]| {
+        let lengths = |text: &[u8]| u8::try_from(text.len()).unwrap();
+        [b"\x83\x86\x84\x41\x06a.test\x00".as_slice(), &[lengths(name)], name, &[lengths(value)], value]
+            .concat()
+    };
+    let smuggled = b"GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n";
+    for head in [request(b"content-length", b"0"), request(b"transfer-encoding", b"chunked")] {
+        let mut stream = open(&proxy);
+        stream.write_all(&frame(HEADERS, END_HEADERS, 1, &head)).unwrap();
+        let _ = stream.write_all(&frame(DATA, END_STREAM, 1, smuggled));
+        stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        ends(&mut stream);
+        assert_eq!(proxy.ask(&get("/next")).status, 200);
+    }
+    assert!(origin.requests().iter().all(|request| request.target() != "/smuggled"));
+}
