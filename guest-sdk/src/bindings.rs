@@ -110,3 +110,34 @@ pub mod error_filter {
         default_bindings_module: "::edgewright_sdk::bindings::error_filter",
     });
 }
+
+/// Exports `request-body-filter`.
+pub mod request_body_filter {
+    wit_bindgen::generate!({
+        world: "request-body-filter-world",
+        path: "../wit",
+        with: {
+            "edgewright:plugin/types@0.1.0": crate::bindings::imports::edgewright::plugin::types,
+            "edgewright:plugin/request@0.1.0": crate::bindings::imports::edgewright::plugin::request,
+            "edgewright:plugin/log@0.1.0": crate::bindings::imports::edgewright::plugin::log,
+        },
+        pub_export_macro: true,
+        default_bindings_module: "::edgewright_sdk::bindings::request_body_filter",
+    });
+}
+
+/// Exports `response-body-filter`.
+pub mod response_body_filter {
+    wit_bindgen::generate!({
+        world: "response-body-filter-world",
+        path: "../wit",
+        with: {
+            "edgewright:plugin/types@0.1.0": crate::bindings::imports::edgewright::plugin::types,
+            "edgewright:plugin/request@0.1.0": crate::bindings::imports::edgewright::plugin::request,
+            "edgewright:plugin/response@0.1.0": crate::bindings::imports::edgewright::plugin::response,
+            "edgewright:plugin/log@0.1.0": crate::bindings::imports::edgewright::plugin::log,
+        },
+        pub_export_macro: true,
+        default_bindings_module: "::edgewright_sdk::bindings::response_body_filter",
+    });
+}

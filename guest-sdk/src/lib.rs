@@ -51,6 +51,7 @@
 #![deny(missing_docs)]
 
 mod attempt;
+mod body;
 mod bytes;
 mod configuration;
 mod entry;
@@ -78,6 +79,7 @@ pub mod bindings;
 pub mod export;
 
 pub use attempt::{Attempt, ErrorVerdict, Failure};
+pub use body::{BodyVerdict, Chunk};
 pub use bytes::Bytes;
 pub use edgewright_sdk_macros::plugin;
 pub use entry::Entry;
@@ -99,7 +101,7 @@ struct Readme;
 /// All that a plugin usually needs: `use edgewright_sdk::prelude::*;`
 pub mod prelude {
     pub use crate::{
-        Attempt, Bytes, Entry, ErrorVerdict, Failure, Header, Plugin, Request, Response, ResponseHead,
-        Verdict, log, plugin,
+        Attempt, BodyVerdict, Bytes, Chunk, Entry, ErrorVerdict, Failure, Header, Plugin, Request, Response,
+        ResponseHead, Verdict, log, plugin,
     };
 }

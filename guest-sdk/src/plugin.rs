@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::{Attempt, Entry, ErrorVerdict, Failure, Request, ResponseHead, Verdict};
+use crate::{Attempt, BodyVerdict, Chunk, Entry, ErrorVerdict, Failure, Request, ResponseHead, Verdict};
 
 /// A plugin with one configuration. Implement it under [`#[plugin]`](crate::plugin), which exports the
 /// phases whose methods the block has.
@@ -42,10 +42,24 @@ pub trait Plugin: Sized + 'static {
         Verdict::Next
     }
 
+    /// `request-body-filter`: on each piece of the request's body, or on all of it at once, as the manifest's
+    /// `body.request` says.
+    fn on_request_body(&self, request: &Request, chunk: Chunk) -> BodyVerdict {
+        let _ = (request, chunk);
+        BodyVerdict::Pass
+    }
+
     /// `response-filter`: on every response of the route, errors and plugins' answers included.
     fn on_response(&self, request: &Request, response: &mut ResponseHead) -> Verdict {
         let _ = (request, response);
         Verdict::Next
+    }
+
+    /// `response-body-filter`: on each piece of a response's body, or on all of it at once, as the manifest's
+    /// `body.response` says. The head can be read and changed only where the body is buffered.
+    fn on_response_body(&self, request: &Request, response: &mut ResponseHead, chunk: Chunk) -> BodyVerdict {
+        let _ = (request, response, chunk);
+        BodyVerdict::Pass
     }
 
     /// `error-filter`: when the request can't be served. May ask for another peer where that is safe, or make

@@ -182,6 +182,11 @@ impl Request {
         host::request_id()
     }
 
+    /// The whole body, where a plugin of the chain buffers it; `None` otherwise. Copies the body.
+    pub fn body(&self) -> Option<Bytes> {
+        host::body()
+    }
+
     /// Bytes that this or an earlier plugin kept with the request.
     pub fn attribute(&self, key: &str) -> Option<Bytes> {
         host::attribute(key)

@@ -10,8 +10,12 @@ pub enum Phase {
     Request,
     /// `upstream-request-filter`: what one attempt sends, once its peer is connected to.
     UpstreamRequest,
+    /// `request-body-filter`: the body of the request, in pieces or whole.
+    RequestBody,
     /// `response-filter`: the head of every response of the route.
     Response,
+    /// `response-body-filter`: the body of a response, in pieces or whole.
+    ResponseBody,
     /// `error-filter`: why the request can't be served.
     Error,
     /// `log-filter`: the finished request.
@@ -20,15 +24,24 @@ pub enum Phase {
 
 impl Phase {
     /// Every phase, in the order of the path.
-    pub const ALL: [Phase; 5] =
-        [Phase::Request, Phase::UpstreamRequest, Phase::Response, Phase::Error, Phase::Log];
+    pub const ALL: [Phase; 7] = [
+        Phase::Request,
+        Phase::UpstreamRequest,
+        Phase::RequestBody,
+        Phase::Response,
+        Phase::ResponseBody,
+        Phase::Error,
+        Phase::Log,
+    ];
 
     /// The name of the WIT interface that a component exports for it.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Request => "request-filter",
             Phase::UpstreamRequest => "upstream-request-filter",
+            Phase::RequestBody => "request-body-filter",
             Phase::Response => "response-filter",
+            Phase::ResponseBody => "response-body-filter",
             Phase::Error => "error-filter",
             Phase::Log => "log-filter",
         }
@@ -37,7 +50,12 @@ impl Phase {
     /// Whether it runs in a hook of the proxy that can't wait: a plugin that has it is called on the worker's
     /// own stack, in every phase.
     pub fn is_immediate(self) -> bool {
-        matches!(self, Phase::Error)
+        matches!(self, Phase::ResponseBody | Phase::Error)
+    }
+
+    /// Whether it is called with pieces of a body.
+    pub fn is_of_body(self) -> bool {
+        matches!(self, Phase::RequestBody | Phase::ResponseBody)
     }
 
     /// Its place in [`ALL`](Self::ALL).
@@ -50,7 +68,9 @@ impl Phase {
         match self {
             Phase::Request => "on-request",
             Phase::UpstreamRequest => "on-upstream-request",
+            Phase::RequestBody => "on-request-body",
             Phase::Response => "on-response",
+            Phase::ResponseBody => "on-response-body",
             Phase::Error => "on-error",
             Phase::Log => "on-log",
         }

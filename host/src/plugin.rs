@@ -7,6 +7,7 @@
 // How a plugin comes to be.
 mod artifact;
 mod blueprint;
+mod body;
 mod configuration;
 mod contract;
 mod engine;
@@ -41,6 +42,7 @@ mod call;
 mod chain;
 pub mod exchange;
 mod failure;
+mod fit;
 mod metrics;
 mod printable;
 mod vitals;
@@ -48,6 +50,7 @@ mod vitals;
 mod error;
 
 pub use artifact::{COMPILE_ARGUMENT, compile_child};
+pub use body::BodyPlan;
 pub use capability::Capability;
 pub use chain::Chain;
 pub use configuration::ConfigId;
@@ -56,6 +59,7 @@ pub use engine::{Compiler, Engine, EngineOptions};
 pub use epoch::{TICK, Ticker, Ticking};
 pub use error::{ConfigureError, EngineError, LoadError, LoadReason};
 pub use exchange::Lent;
+pub use fit::{Fit, Traits, Unsuitable};
 pub use inspect::{Inspection, inspect};
 pub use loaded::{Plugin, PluginSpec};
 pub use pool::Census;

@@ -3,17 +3,20 @@
 
 mod action;
 mod admission;
+mod body_read;
 mod connection;
 mod content_length;
 mod ctx;
 mod downstream;
 mod edit;
 mod error_page;
+mod expectation;
 mod failure;
 mod forwarded;
 mod handshake;
 mod hash_key;
 mod heads;
+mod held;
 mod hop_by_hop;
 mod http1;
 mod http2;
@@ -28,10 +31,12 @@ mod request_id;
 mod retry;
 mod sanitize;
 mod server_timing;
+mod stand_in;
 mod survey;
 mod trace_context;
 mod trial;
 mod variables;
+mod whole_body;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +44,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use bytes::Bytes;
+use http::HeaderMap;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::modules::http::HttpModules;
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
@@ -97,14 +103,13 @@ impl ProxyHttp for EdgeProxy {
 
     async fn request_body_filter(
         &self,
-        _session: &mut Session,
+        session: &mut Session,
         body: &mut Option<Bytes>,
         end_of_stream: bool,
         ctx: &mut Box<Ctx>,
     ) -> Result<()> {
         phase::body_limit::run(body.as_ref(), ctx)?;
-        phase::request_body::run(body, end_of_stream);
-        Ok(())
+        phase::request_body::run(session, ctx, body, end_of_stream).await
     }
 
     async fn upstream_response_filter(
@@ -133,6 +138,26 @@ impl ProxyHttp for EdgeProxy {
         ctx: &mut Box<Ctx>,
     ) -> Result<()> {
         phase::response::run(session, head, ctx).await
+    }
+
+    fn response_body_filter(
+        &self,
+        session: &mut Session,
+        body: &mut Option<Bytes>,
+        end_of_stream: bool,
+        ctx: &mut Box<Ctx>,
+    ) -> Result<Option<Duration>> {
+        phase::response_body::run(session, ctx, body, end_of_stream)?;
+        Ok(None)
+    }
+
+    fn upstream_response_trailer_filter(
+        &self,
+        session: &mut Session,
+        _trailers: &mut HeaderMap,
+        ctx: &mut Box<Ctx>,
+    ) -> Result<()> {
+        phase::response_body::trailers(session, ctx)
     }
 
     fn fail_to_connect(

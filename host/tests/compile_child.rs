@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use edgewright::config::model::{Grants, Isolation, Limits, OnFailure, Quarantine};
+use edgewright::config::model::{Body, Grants, Isolation, Limits, OnFailure, Quarantine};
 use edgewright::phase::Phase;
 use edgewright::plugin::{
     COMPILE_ARGUMENT, Compiler, Engine, EngineOptions, LoadReason, Plugin, PluginSpec, compile_child,
@@ -98,6 +98,7 @@ fn a_child_compiles() {
             longest_pause: Duration::from_secs(60),
         },
         grants: Grants::default(),
+        body: Body::default(),
         sha256: None,
     };
     std::fs::write(&spec.file, &good).expect("a file");

@@ -39,13 +39,17 @@ mod capabilities;
 mod contract;
 mod cors;
 mod edits;
+mod event_streams;
 mod faults;
 mod hostile;
 mod isolation;
 mod limits;
 mod load;
+mod plugin_tunnels;
 mod rate_limit;
 mod replacements;
+mod request_bodies;
+mod response_bodies;
 mod shipped;
 
 mod access_log;

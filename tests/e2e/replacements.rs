@@ -62,6 +62,30 @@ fn a_replacement_does_not_wait_for_the_body_of_the_upstream() {
 }
 
 #[test]
+fn a_replacement_of_a_response_that_is_there_keeps_the_connection() {
+    for reply in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+    ] {
+        let origin = Origin::reply(reply);
+        let proxy = replacing("", &origin);
+        let mut client = proxy.connect();
+        for (request, status) in [(hidden(), 404), (trapped(), 503), (hidden(), 404)] {
+            let response = client.ask(&request).expect_status(status);
+            assert_eq!(response.field("content-length"), Some(response.body.len().to_string()), "{reply:?}");
+            assert_ne!(
+                response.field("connection").as_deref(),
+                Some("close"),
+                "{reply:?}: {:?}",
+                response.head
+            );
+        }
+        assert_eq!(origin.connections(), 1, "{reply:?}: the upstream's stays in use, too");
+    }
+}
+
+#[test]
 fn the_response_phase_runs_once_on_a_response_without_a_body() {
     let canary = r#"{ name = "canary", config = { upstream = "main", percent = 50, sticky = true } }, "#;
     let check = |reply: &'static str| {

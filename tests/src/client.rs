@@ -194,6 +194,17 @@ impl Connection {
         self.wire.head().expect("a head").expect("a head before the end of the connection")
     }
 
+    /// Waits until this text has come behind what was read, and leaves it there.
+    ///
+    /// # Panics
+    /// It does not come.
+    pub fn wait_for_text(&mut self, text: &str) {
+        while !self.wire.ahead().windows(text.len()).any(|window| window == text.as_bytes()) {
+            let read = self.wire.fill().expect("bytes in time");
+            assert!(read > 0, "the connection ended before `{text}`: {}", self.leftover().escape_ascii());
+        }
+    }
+
     /// The connection does what a response said of it: ends, or answers the next request with 200.
     ///
     /// # Panics

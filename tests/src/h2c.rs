@@ -38,6 +38,17 @@ pub fn get(to: SocketAddr, path: &str, fields: &[(&str, &str)]) -> H2Response {
     send(to, &request(Method::GET, path, fields), None)
 }
 
+/// As [`get`], with what the proxy made of the stream where that breaks off.
+///
+/// # Errors
+/// The stream was reset, or the connection ended.
+///
+/// # Panics
+/// Nothing comes within [`DEADLINE`].
+pub fn try_get(to: SocketAddr, path: &str, fields: &[(&str, &str)]) -> Result<H2Response, h2::Error> {
+    try_send(to, &request(Method::GET, path, fields), None)
+}
+
 /// POSTs a body in these frames without telling its length, and ends it with an empty frame.
 ///
 /// # Panics
@@ -78,11 +89,18 @@ fn request(method: Method, path: &str, fields: &[(&str, &str)]) -> Request<()> {
 }
 
 fn send(to: SocketAddr, request: &Request<()>, frames: Option<&[&'static str]>) -> H2Response {
+    try_send(to, request, frames).unwrap_or_else(|error| panic!("HTTP/2 to {to}, {}: {error}", request.uri()))
+}
+
+fn try_send(
+    to: SocketAddr,
+    request: &Request<()>,
+    frames: Option<&[&'static str]>,
+) -> Result<H2Response, h2::Error> {
     block_on(async {
         let stream = TcpStream::connect(to).await.expect("a connection");
         exchange(stream, request, frames).await
     })
-    .unwrap_or_else(|error| panic!("HTTP/2 to {to}, {}: {error}", request.uri()))
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {

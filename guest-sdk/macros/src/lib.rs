@@ -7,10 +7,12 @@ use quote::{format_ident, quote};
 use syn::{Error, ImplItem, ItemImpl, parse_macro_input};
 
 /// The methods of `Plugin` that are phases, with the module of the SDK's bindings that exports each.
-const PHASES: [(&str, &str); 5] = [
+const PHASES: [(&str, &str); 7] = [
     ("on_request", "request_filter"),
     ("on_upstream_request", "upstream_request_filter"),
+    ("on_request_body", "request_body_filter"),
     ("on_response", "response_filter"),
+    ("on_response_body", "response_body_filter"),
     ("on_error", "error_filter"),
     ("on_log", "log_filter"),
 ];

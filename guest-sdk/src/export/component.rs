@@ -8,14 +8,20 @@ use std::thread::LocalKey;
 use super::Instances;
 use crate::bindings::imports::edgewright::plugin::types;
 use crate::bindings::{
-    error_filter, lifecycle, log_filter, request_filter, response_filter, upstream_request_filter,
+    error_filter, lifecycle, log_filter, request_body_filter, request_filter, response_body_filter,
+    response_filter, upstream_request_filter,
 };
-use crate::{Attempt, Entry, ErrorVerdict, Failure, Plugin, Request, Response, ResponseHead, Verdict, log};
+use crate::{
+    Attempt, BodyVerdict, Chunk, Entry, ErrorVerdict, Failure, Plugin, Request, Response, ResponseHead,
+    Verdict, log,
+};
 
 use error_filter::exports::edgewright::plugin::error_filter as error_filter_export;
 use lifecycle::exports::edgewright::plugin::lifecycle as lifecycle_export;
 use log_filter::exports::edgewright::plugin::log_filter as log_filter_export;
+use request_body_filter::exports::edgewright::plugin::request_body_filter as request_body_filter_export;
 use request_filter::exports::edgewright::plugin::request_filter as request_filter_export;
+use response_body_filter::exports::edgewright::plugin::response_body_filter as response_body_filter_export;
 use response_filter::exports::edgewright::plugin::response_filter as response_filter_export;
 use upstream_request_filter::exports::edgewright::plugin::upstream_request_filter as upstream_request_filter_export;
 
@@ -48,6 +54,22 @@ impl<P: Hosted> upstream_request_filter_export::Guest for Export<P> {
         let attempt = Attempt { number: attempt.number, upstream: attempt.upstream, peer: attempt.peer };
         let call = |plugin: &P| plugin.on_upstream_request(&mut Request::current(), &attempt);
         P::instances().with(|instances| verdict(instances.with(config, call)))
+    }
+}
+
+impl<P: Hosted> request_body_filter_export::Guest for Export<P> {
+    fn on_request_body(config: u32, chunk: types::Chunk) -> types::BodyVerdict {
+        let call = |plugin: &P| plugin.on_request_body(&Request::current(), received(chunk));
+        P::instances().with(|instances| body_verdict(instances.with(config, call)))
+    }
+}
+
+impl<P: Hosted> response_body_filter_export::Guest for Export<P> {
+    fn on_response_body(config: u32, chunk: types::Chunk) -> types::BodyVerdict {
+        let call = |plugin: &P| {
+            plugin.on_response_body(&Request::current(), &mut ResponseHead::current(), received(chunk))
+        };
+        P::instances().with(|instances| body_verdict(instances.with(config, call)))
     }
 }
 
@@ -100,6 +122,19 @@ fn verdict(decided: Option<Verdict>) -> types::Verdict {
     match decided.unwrap_or_else(|| Response::new(500).into()) {
         Verdict::Next => types::Verdict::Next,
         Verdict::Respond(made) => types::Verdict::Respond(response(made)),
+    }
+}
+
+fn received(chunk: types::Chunk) -> Chunk {
+    Chunk { data: chunk.data.into(), last: chunk.last }
+}
+
+/// As [`verdict`].
+fn body_verdict(decided: Option<BodyVerdict>) -> types::BodyVerdict {
+    match decided.unwrap_or_else(|| Response::new(500).into()) {
+        BodyVerdict::Pass => types::BodyVerdict::Pass,
+        BodyVerdict::Replace(data) => types::BodyVerdict::Replace(data.into_vec()),
+        BodyVerdict::Respond(made) => types::BodyVerdict::Respond(response(made)),
     }
 }
 

@@ -113,6 +113,10 @@ pub(crate) mod request {
         wit_request::cookie(name).map(Bytes::from)
     }
 
+    pub(crate) fn body() -> Option<Bytes> {
+        wit_request::body().map(Bytes::from)
+    }
+
     pub(crate) fn attribute(key: &str) -> Option<Bytes> {
         wit_request::attribute(key).map(Bytes::from)
     }

@@ -114,6 +114,10 @@ pub(crate) mod request {
         current(|state| state.request_id.clone())
     }
 
+    pub(crate) fn body() -> Option<Bytes> {
+        current(|state| state.body.clone())
+    }
+
     pub(crate) fn attribute(key: &str) -> Option<Bytes> {
         current(|state| state.attribute(key))
     }
@@ -215,7 +219,9 @@ pub(crate) mod response {
 
     fn readable<T: Default>(read: impl FnOnce(&Answer) -> T) -> T {
         current(|state| match state.phase {
-            Some(Phase::Response | Phase::Log) => state.response.as_ref().map(read),
+            Some(Phase::Response | Phase::ResponseBody | Phase::Log) if !state.streaming => {
+                state.response.as_ref().map(read)
+            }
             _ => None,
         })
         .unwrap_or_default()
@@ -223,7 +229,9 @@ pub(crate) mod response {
 
     fn in_response<E>(set: impl FnOnce(&mut Answer) -> Result<(), E>, wrong_phase: E) -> Result<(), E> {
         let done = change(|state| match (state.phase, &mut state.response) {
-            (Some(Phase::Response), Some(answer)) => Some(set(answer)),
+            (Some(Phase::Response | Phase::ResponseBody), Some(answer)) if !state.streaming => {
+                Some(set(answer))
+            }
             _ => None,
         });
         done.flatten().unwrap_or(Err(wrong_phase))

@@ -4,7 +4,8 @@
 use super::state::{Answer, Phase, State};
 use crate::log::Level;
 use crate::{
-    Attempt, Bytes, Entry, ErrorVerdict, Failure, Plugin, Request, Response, ResponseHead, TlsInfo, Verdict,
+    Attempt, BodyVerdict, Bytes, Chunk, Entry, ErrorVerdict, Failure, Plugin, Request, Response,
+    ResponseHead, TlsInfo, Verdict,
 };
 
 /// A request, and what plugins have made of it.
@@ -121,6 +122,13 @@ impl Exchange {
         self
     }
 
+    /// The body of the request, buffered: what `Request::body` returns.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.state.body = Some(body.into());
+        self
+    }
+
     /// An attribute that an earlier plugin has set.
     #[must_use]
     pub fn with_attribute(mut self, key: &str, value: impl Into<Bytes>) -> Self {
@@ -167,6 +175,49 @@ impl Exchange {
             self.state.response = Some(Answer::made(response));
         }
         verdict
+    }
+
+    /// Runs `request-body-filter` on a piece of the body, or on [`Chunk::whole`]. What the plugin puts in the place
+    /// of a buffered body is the body from then on.
+    pub fn on_request_body<P: Plugin>(&mut self, plugin: &P, chunk: Chunk) -> BodyVerdict {
+        let verdict =
+            self.state.lend(Phase::RequestBody, || plugin.on_request_body(&Request::current(), chunk));
+        match &verdict {
+            BodyVerdict::Pass => {}
+            BodyVerdict::Replace(data) if self.state.body.is_some() => self.state.body = Some(data.clone()),
+            BodyVerdict::Replace(_) => {}
+            BodyVerdict::Respond(response) => self.state.response = Some(Answer::made(response)),
+        }
+        verdict
+    }
+
+    /// Runs `response-body-filter` on all of the response's body, as a buffering plugin gets it: head and body
+    /// can be changed.
+    pub fn on_response_body<P: Plugin>(&mut self, plugin: &P) -> BodyVerdict {
+        self.answered();
+        let chunk = Chunk::whole(self.response_body());
+        let verdict = self.lend_response_body(plugin, chunk);
+        match (&verdict, &mut self.state.response) {
+            (BodyVerdict::Replace(data), Some(answer)) => answer.body = data.clone(),
+            (BodyVerdict::Respond(response), answer) => *answer = Some(Answer::made(response)),
+            _ => {}
+        }
+        verdict
+    }
+
+    /// Runs `response-body-filter` on a piece of the response's body, as a streaming plugin gets it: the head is
+    /// gone.
+    pub fn on_response_chunk<P: Plugin>(&mut self, plugin: &P, chunk: Chunk) -> BodyVerdict {
+        self.answered();
+        self.state.streaming = true;
+        let verdict = self.lend_response_body(plugin, chunk);
+        self.state.streaming = false;
+        verdict
+    }
+
+    fn lend_response_body<P: Plugin>(&mut self, plugin: &P, chunk: Chunk) -> BodyVerdict {
+        let call = || plugin.on_response_body(&Request::current(), &mut ResponseHead::current(), chunk);
+        self.state.lend(Phase::ResponseBody, call)
     }
 
     /// Runs `response-filter`.
@@ -333,6 +384,76 @@ mod tests {
         assert_eq!((exchange.status(), exchange.response_header("vary")), (500, None));
         exchange.on_log(&Prober);
         assert_eq!(exchange.attribute("seen").unwrap(), "1");
+    }
+
+    struct Bodies;
+
+    impl Plugin for Bodies {
+        type Config = ();
+
+        fn configure((): ()) -> Result<Self, String> {
+            Ok(Self)
+        }
+
+        fn on_upstream_request(&self, request: &mut Request, attempt: &Attempt) -> Verdict {
+            assert_eq!(request.append_header("x-attempt", attempt.number.to_string()), Ok(()));
+            assert_eq!(request.set_method("PUT"), Err(TargetError::WrongPhase));
+            Verdict::Next
+        }
+
+        fn on_request_body(&self, request: &Request, chunk: Chunk) -> BodyVerdict {
+            let _ = request.set_attribute("last", if chunk.last { "yes" } else { "no" });
+            BodyVerdict::replace(chunk.data.to_ascii_uppercase())
+        }
+
+        fn on_response_body(&self, _: &Request, response: &mut ResponseHead, chunk: Chunk) -> BodyVerdict {
+            let _ = response.set_header("x-length", chunk.data.len().to_string());
+            BodyVerdict::replace(chunk.data.to_ascii_uppercase())
+        }
+
+        fn on_error(&self, _: &Request, failure: &Failure) -> ErrorVerdict {
+            if failure.can_retry { ErrorVerdict::Retry } else { Response::new(failure.status).into() }
+        }
+    }
+
+    #[test]
+    fn an_attempt_starts_from_the_request_as_it_was() {
+        let mut exchange = Exchange::get("/a");
+        for number in 1..=2 {
+            exchange.on_upstream_request(&Bodies, &Attempt { number, ..Attempt::default() });
+            assert_eq!(exchange.request_header_all("x-attempt"), [number.to_string().as_str().into()]);
+        }
+    }
+
+    #[test]
+    fn a_buffered_body_is_replaced_and_its_head_waits() {
+        let mut exchange =
+            Exchange::new("POST", "/a").body("abc").with_response(Response::new(200).body("xyz"));
+        exchange.on_request_body(&Bodies, Chunk::whole("abc"));
+        assert_eq!(exchange.state.lend(Phase::Request, || Request::current().body()), Some("ABC".into()));
+        exchange.on_response_body(&Bodies);
+        assert_eq!(
+            (exchange.response_body(), exchange.response_header("x-length")),
+            (&b"XYZ"[..], Some("3".into()))
+        );
+    }
+
+    #[test]
+    fn a_streamed_body_has_no_head() {
+        let mut exchange = Exchange::new("POST", "/a").with_response(Response::new(200).body("xyz"));
+        assert_eq!(exchange.on_request_body(&Bodies, Chunk::part("ab")), BodyVerdict::replace("AB"));
+        assert_eq!(exchange.attribute("last").unwrap(), "no");
+        assert_eq!(exchange.on_response_chunk(&Bodies, Chunk::part("x")), BodyVerdict::replace("X"));
+        assert_eq!(exchange.response_header("x-length"), None);
+    }
+
+    #[test]
+    fn an_error_page_is_what_the_response_phase_sees() {
+        let mut exchange = Exchange::get("/a");
+        let failure = Failure { status: 502, can_retry: true, ..Failure::default() };
+        assert_eq!(exchange.on_error(&Bodies, &failure), ErrorVerdict::Retry);
+        exchange.on_error(&Bodies, &Failure { can_retry: false, ..failure });
+        assert_eq!(exchange.status(), 502);
     }
 
     #[test]

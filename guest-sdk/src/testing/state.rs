@@ -15,7 +15,9 @@ const MAX_BODY: usize = 1024 * 1024;
 pub(crate) enum Phase {
     Request,
     UpstreamRequest,
+    RequestBody,
     Response,
+    ResponseBody,
     Error,
     Log,
 }
@@ -36,6 +38,10 @@ pub(crate) struct State {
     pub(crate) route: String,
     pub(crate) request_id: String,
     pub(crate) head: Head,
+    /// The whole body, where it is buffered.
+    pub(crate) body: Option<Bytes>,
+    /// The body of the response goes by in pieces: its head is gone.
+    pub(crate) streaming: bool,
     pub(crate) attributes: Vec<(String, Bytes)>,
     /// What the configuration has.
     pub(crate) upstreams: Vec<String>,

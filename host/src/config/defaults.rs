@@ -8,9 +8,9 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::model::{
-    AccessLog, Balance, ClientLimits, Dns, Ejection, Grants, Limits, LogSink, Manifest, OnFailure, PeerEntry,
-    Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion, TraceContext, UnderscoreHeaders, Upstream,
-    UpstreamLimits,
+    AccessLog, Balance, Body, ClientLimits, Dns, Ejection, Grants, Limits, LogSink, Manifest, OnFailure,
+    PeerEntry, Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion, TraceContext, UnderscoreHeaders,
+    Upstream, UpstreamLimits,
 };
 use super::model::{Isolation, Quarantine};
 
@@ -40,6 +40,8 @@ pub(crate) const FAILURES: RangeInclusive<usize> = 0..=1_000_000;
 
 /// TLS 1.0 and 1.1 are not for use (RFC 8996), and not there.
 pub(crate) const TLS_MIN_VERSION: TlsVersion = TlsVersion::Tls12;
+/// A body that a plugin is given whole: it is in the proxy's memory, and once more in the plugin's.
+pub(crate) const BODY_BUFFER: RangeInclusive<u64> = 1024..=64 * 1024 * 1024;
 
 /// What a plugin may keep in `kv`: from a few entries to what a machine has to spare.
 pub(crate) const KV: RangeInclusive<u64> = 1024..=1024 * 1024 * 1024;
@@ -228,6 +230,7 @@ pub(crate) fn manifest() -> Manifest {
             longest_pause: Duration::from_secs(60),
         },
         grants: Grants::default(),
+        body: Body::default(),
         config: serde_json::Map::new(),
         sha256: None,
     }

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::diagnostic::{Diagnostic, Place};
-use super::model::{Isolation, Limits, Manifest, OnFailure, Quarantine};
+use super::model::{Body, BodyMode, Codings, Isolation, Limits, Manifest, OnFailure, Quarantine, Unfit};
 use super::scope::Scope;
 use super::{check, codes, defaults, json, raw, recover, scalar, source, syntax};
 
@@ -68,6 +68,7 @@ fn checked(scope: &mut Scope, mut raw: raw::Manifest) -> Manifest {
         limits: limits(scope, raw.limits, default.limits),
         quarantine: quarantine(scope, raw.quarantine, default.quarantine),
         grants,
+        body: body(scope, raw.body, default.body),
         config: scope.value(raw.config, default.config, json::object),
         sha256: scope.value(raw.sha256, None, |text| hash(text).map(Some)),
     }
@@ -118,6 +119,37 @@ fn quarantine(scope: &mut Scope, raw: raw::Quarantine, default: Quarantine) -> Q
 /// A count that fits 32 bits, as its range does.
 fn count(number: i64, range: RangeInclusive<usize>) -> Result<u32, Diagnostic> {
     scalar::count(number, range).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn body(scope: &mut Scope, raw: raw::Body, default: Body) -> Body {
+    Body {
+        request: raw.request.and_then(|mode| body_mode(scope, mode)),
+        response: raw.response.and_then(|mode| body_mode(scope, mode)),
+        unfit: scope.value(raw.unfit, default.unfit, |text| {
+            scalar::word(text, &[("fail", Unfit::Fail), ("skip", Unfit::Skip)])
+        }),
+        codings: scope.value(raw.codings, default.codings, |text| {
+            scalar::word(text, &[("identity", Codings::Identity), ("any", Codings::Any)])
+        }),
+    }
+}
+
+fn body_mode(scope: &mut Scope, field: Spanned<raw::BodyMode>) -> Option<BodyMode> {
+    let span = field.span();
+    let buffer = match field.into_inner() {
+        raw::BodyMode::Word(word) => {
+            let words = [("none", BodyMode::None), ("stream", BodyMode::Stream)];
+            return scope.keep(span, scalar::word(&word, &words));
+        }
+        raw::BodyMode::Table(table) => table.buffer,
+    };
+    let Some(size) = buffer else {
+        let found = Diagnostic::error(codes::MISSING, "`buffer` is missing");
+        scope.report(span, found.with_help("for example `{ buffer = \"1MiB\" }`"));
+        return None;
+    };
+    let limit = scope.keep(size.span(), scalar::size(size.get_ref(), defaults::BODY_BUFFER))?;
+    Some(BodyMode::Buffer { limit })
 }
 
 /// 64 hexadecimal digits, in lower case.

@@ -202,6 +202,7 @@ pub struct Manifest {
     pub limits: Limits,
     pub quarantine: Quarantine,
     pub grants: Grants,
+    pub body: Body,
     /// Default configuration; a route's keys win over it.
     pub config: serde_json::Map<String, serde_json::Value>,
     /// Lower-case hex of the file's SHA-256, where the manifest pins it.
@@ -250,6 +251,51 @@ pub struct Quarantine {
     /// The first pause; each attempt that fails doubles it.
     pub pause: Duration,
     pub longest_pause: Duration,
+}
+
+/// How a plugin is given bodies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Body {
+    /// `None`: in pieces, if it has the phase.
+    pub request: Option<BodyMode>,
+    /// `None`: in pieces, if it has the phase.
+    pub response: Option<BodyMode>,
+    pub unfit: Unfit,
+    pub codings: Codings,
+}
+
+/// What becomes of a response that the plugin can't be given the body of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unfit {
+    /// The client is answered 502. The default: a plugin that takes something out must not be got around by a
+    /// coding.
+    #[default]
+    Fail,
+    /// It passes without the plugin, and the log says so.
+    Skip,
+}
+
+/// Which content codings of responses a plugin takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Codings {
+    /// None: the upstream is not asked for any.
+    #[default]
+    Identity,
+    /// Any: it gets the bytes as they are.
+    Any,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyMode {
+    /// Not at all.
+    None,
+    /// In pieces, as they come.
+    Stream,
+    /// Whole.
+    Buffer {
+        /// In bytes.
+        limit: usize,
+    },
 }
 
 /// `[[routes]]`

@@ -17,7 +17,7 @@ pub(crate) use access_log::{AccessLog, Admin};
 pub(crate) use action::{Redirect, Respond};
 pub(crate) use edits::{FieldEdits, PathEdits, Rewrite};
 pub(crate) use listener::{Identity, Listener};
-pub(crate) use manifest::{Grants, Limits, Manifest, Quarantine};
+pub(crate) use manifest::{Body, BodyMode, Grants, Limits, Manifest, Quarantine};
 pub(crate) use plugins::Plugins;
 pub(crate) use rollout::{Rollout, Sticky, StickyTable};
 pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};

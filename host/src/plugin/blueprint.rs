@@ -13,8 +13,8 @@ use super::error::LoadReason;
 use super::failure::Ended;
 use super::fiber;
 use super::instance::{Functions, Instance};
-use super::limits::Peak;
 use super::limits::time::{Stack, TimeLimit};
+use super::limits::{Peak, Room};
 use super::pool::Seat;
 use super::store::{self, State};
 use super::voice::Voice;
@@ -26,8 +26,7 @@ pub(super) struct Blueprint {
     component: InstancePre<State>,
     exports: Exports,
     stack: Stack,
-    /// Bytes of linear memory that an instance may have.
-    memory: usize,
+    room: Room,
     peak: Arc<Peak>,
     voice: Arc<Voice>,
     capabilities: Arc<Capabilities>,
@@ -39,7 +38,9 @@ pub(super) struct Exports {
     pub(super) configure: Option<ComponentExportIndex>,
     pub(super) request: Option<ComponentExportIndex>,
     pub(super) upstream_request: Option<ComponentExportIndex>,
+    pub(super) request_body: Option<ComponentExportIndex>,
     pub(super) response: Option<ComponentExportIndex>,
+    pub(super) response_body: Option<ComponentExportIndex>,
     pub(super) error: Option<ComponentExportIndex>,
     pub(super) log: Option<ComponentExportIndex>,
 }
@@ -51,7 +52,7 @@ impl Blueprint {
         component: &Component,
         survey: &Survey,
         stack: Stack,
-        memory: usize,
+        room: Room,
         voice: &Arc<Voice>,
         capabilities: Capabilities,
     ) -> Result<Self, LoadReason> {
@@ -66,7 +67,7 @@ impl Blueprint {
             component: linked.map_err(|error| LoadReason::Mismatch(format!("{error:#}")))?,
             exports: Exports::of(component, survey)?,
             stack,
-            memory,
+            room,
             peak: Arc::default(),
             voice: Arc::clone(voice),
             capabilities: Arc::new(capabilities),
@@ -76,7 +77,7 @@ impl Blueprint {
     /// Makes an instance, which runs what the guest does at its start. Waits only on a fiber.
     pub(super) async fn build(&self, seat: Option<Seat>) -> Result<Box<Instance>, Ended> {
         let mut store =
-            store::open(&self.engine, &self.voice, &self.capabilities, self.memory, &self.peak, self.stack);
+            store::open(&self.engine, &self.voice, &self.capabilities, self.room, &self.peak, self.stack);
         store::begin(&mut store, TimeLimit::SETUP);
         let made = match self.stack {
             Stack::Worker => {
@@ -137,7 +138,9 @@ impl Exports {
             configure: find(survey.lifecycle(), "configure")?,
             request: phase(Phase::Request)?,
             upstream_request: phase(Phase::UpstreamRequest)?,
+            request_body: phase(Phase::RequestBody)?,
             response: phase(Phase::Response)?,
+            response_body: phase(Phase::ResponseBody)?,
             error: phase(Phase::Error)?,
             log: phase(Phase::Log)?,
         })

@@ -4,18 +4,23 @@
 mod error;
 mod log;
 mod request;
+mod request_body;
 mod response;
+mod response_body;
 mod upstream_request;
 
+use bytes::Bytes;
 use wasmtime::component::{ComponentNamedList, Lift, Lower, TypedFunc};
 
 pub(super) use error::ErrorFilter;
 pub(super) use log::LogFilter;
 pub(super) use request::RequestFilter;
+pub(super) use request_body::RequestBodyFilter;
 pub(super) use response::ResponseFilter;
+pub(super) use response_body::ResponseBodyFilter;
 pub(super) use upstream_request::UpstreamRequestFilter;
 
-use super::bindings::types::Verdict;
+use super::bindings::types::{BodyVerdict, Verdict};
 use super::configuration::ConfigId;
 use super::convert;
 use super::exchange::{Exchange, Failure, Lent, PluginResponse};
@@ -53,6 +58,10 @@ pub(super) enum Outcome {
     Respond(PluginResponse),
     /// Of `error-filter` alone.
     Retry,
+    /// Of the body phases alone.
+    Replace(Bytes),
+    /// It failed, and is to be passed over.
+    Skipped,
     Failed(Failure),
 }
 
@@ -101,7 +110,8 @@ async fn ready_instance<H: Hook>(
 ) -> Result<Box<Instance>, Failure> {
     let lease = match plugin.pool().lease() {
         // Boxed, so that calls that find one free do not carry the room for a wait.
-        Lease::Exhausted => Box::pin(plugin.pool().queue()).await,
+        // Where nothing may wait, no instance is busy over a wait either.
+        Lease::Exhausted if !H::PHASE.is_immediate() => Box::pin(plugin.pool().queue()).await,
         found => found,
     };
     let from = match lease {
@@ -134,5 +144,14 @@ fn judge(verdict: Verdict) -> Result<Outcome, String> {
     match verdict {
         Verdict::Next => Ok(Outcome::Next),
         Verdict::Respond(response) => convert::response(response).map(Outcome::Respond),
+    }
+}
+
+/// A verdict of the body filters.
+fn judge_body(verdict: BodyVerdict) -> Result<Outcome, String> {
+    match verdict {
+        BodyVerdict::Pass => Ok(Outcome::Next),
+        BodyVerdict::Replace(bytes) => Ok(Outcome::Replace(bytes.into())),
+        BodyVerdict::Respond(response) => convert::response(response).map(Outcome::Respond),
     }
 }

@@ -6,13 +6,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::at_once;
+use super::body::{self, BodyPlan};
 use super::call::{
-    self, ErrorFilter, Hook, LogFilter, Outcome, RequestFilter, ResponseFilter, UpstreamRequestFilter,
+    self, ErrorFilter, Hook, LogFilter, Outcome, RequestBodyFilter, RequestFilter, ResponseBodyFilter,
+    ResponseFilter, UpstreamRequestFilter,
 };
 use super::configuration::ConfigId;
-use super::exchange::{CallRecord, Decision, ErrorDecision, Failure, Lent, PluginResponse};
+use super::exchange::{
+    BodyDecision, CallRecord, Decision, ErrorDecision, Exchange, Failure, Lent, Piece, Place, PluginResponse,
+};
 use super::loaded::Plugin;
-use crate::config::model::OnFailure;
+use crate::config::model::{Codings, OnFailure};
 use crate::phase::Phase;
 
 /// The plugins of one route.
@@ -22,13 +26,15 @@ pub struct Chain {
     plugins: Box<[Arc<Plugin>]>,
     /// By [`Phase::index`]: the plugins that have the phase, in the order in which they are called.
     phases: [Box<[Link]>; Phase::ALL.len()],
+    request_body: BodyPlan,
+    identity: bool,
     /// Plugins that want instances made ahead.
     fresh: Box<[Link]>,
 }
 
 #[derive(Clone)]
-struct Link {
-    plugin: Arc<Plugin>,
+pub(super) struct Link {
+    pub(super) plugin: Arc<Plugin>,
     config: ConfigId,
 }
 
@@ -38,14 +44,18 @@ impl Chain {
         let links: Vec<Link> = links.into_iter().map(|(plugin, config)| Link { plugin, config }).collect();
         let having = |phase: Phase| {
             let mut having: Vec<Link> = links.iter().filter(|link| link.plugin.has(phase)).cloned().collect();
-            if matches!(phase, Phase::Response | Phase::Error) {
+            if matches!(phase, Phase::Response | Phase::ResponseBody | Phase::Error) {
                 having.reverse();
             }
             having.into_boxed_slice()
         };
         Self {
             plugins: links.iter().map(|link| Arc::clone(&link.plugin)).collect(),
+            identity: links.iter().any(|link| {
+                link.plugin.has(Phase::ResponseBody) && link.plugin.bodies().codings() == Codings::Identity
+            }),
             phases: Phase::ALL.map(having),
+            request_body: BodyPlan::of(links.iter().map(|link| link.plugin.bodies().request())),
             fresh: links.iter().filter(|link| link.plugin.is_fresh()).cloned().collect(),
         }
     }
@@ -65,7 +75,7 @@ impl Chain {
         !self.links(phase).is_empty()
     }
 
-    fn links(&self, phase: Phase) -> &[Link] {
+    pub(super) fn links(&self, phase: Phase) -> &[Link] {
         self.phases.get(phase.index()).map(|links| &**links).unwrap_or_default()
     }
 
@@ -86,9 +96,9 @@ impl Chain {
         for link in self.links(H::PHASE) {
             let by = || Arc::clone(link.plugin.shared_name());
             match link.call::<H>(lent, &mut began).await {
-                Outcome::Next | Outcome::Retry => {}
                 Outcome::Respond(response) => return Decision::Respond { by: by(), response },
                 Outcome::Failed(failure) => return Decision::Failed { by: by(), failure },
+                _ => {}
             }
         }
         Decision::Next
@@ -103,7 +113,6 @@ impl Chain {
         for link in self.links(Phase::Response) {
             let by = || Arc::clone(link.plugin.shared_name());
             match link.call::<ResponseFilter>(lent, &mut began).await {
-                Outcome::Next | Outcome::Retry => {}
                 Outcome::Respond(mut response) => {
                     replace(lent, &mut response);
                     decision = Decision::Respond { by: by(), response };
@@ -112,9 +121,74 @@ impl Chain {
                     replace(lent, &mut error_response(failure));
                     decision = Decision::Failed { by: by(), failure };
                 }
+                _ => {}
             }
         }
         decision
+    }
+
+    /// How the chain wants the bodies of requests.
+    pub fn request_body(&self) -> BodyPlan {
+        self.request_body
+    }
+
+    /// `request-body-filter`: what one plugin lets through is what the next one gets.
+    pub async fn on_request_body(&self, lent: &mut Lent, piece: Piece) -> BodyDecision {
+        enter(lent, Phase::RequestBody);
+        self.filter_body::<RequestBodyFilter>(lent, piece).await
+    }
+
+    async fn filter_body<H: Hook>(&self, lent: &mut Lent, mut piece: Piece) -> BodyDecision {
+        let mut began = Instant::now();
+        for (place, link) in self.links(H::PHASE).iter().enumerate() {
+            let bit = body::bit(place);
+            if piece.data.is_empty() && piece.place == Place::Inside {
+                // Held back by the plugin before.
+                break;
+            }
+            if let Some(exchange) = lent.exchange_mut() {
+                if *exchange.passed_over.of(H::PHASE) & bit != 0 {
+                    continue;
+                }
+                exchange.piece = Some(piece.clone());
+            }
+            let by = || Arc::clone(link.plugin.shared_name());
+            match link.call::<H>(lent, &mut began).await {
+                Outcome::Replace(data) => {
+                    piece.data = data;
+                    let whole =
+                        |exchange: &&mut Exchange| H::PHASE == Phase::RequestBody && exchange.body.is_some();
+                    if let Some(exchange) = lent.exchange_mut().filter(whole) {
+                        exchange.body = Some(piece.data.clone());
+                    }
+                }
+                Outcome::Skipped => {
+                    if let Some(exchange) = lent.exchange_mut() {
+                        *exchange.passed_over.of(H::PHASE) |= bit;
+                    }
+                }
+                Outcome::Respond(response) => return BodyDecision::Respond { by: by(), response },
+                Outcome::Failed(failure) => return BodyDecision::Failed { by: by(), failure },
+                Outcome::Next | Outcome::Retry => {}
+            }
+        }
+        if let Some(exchange) = lent.exchange_mut() {
+            exchange.piece = None;
+        }
+        BodyDecision::Pass(piece.data)
+    }
+
+    /// Whether bodies of responses must come without a content coding.
+    pub fn wants_identity(&self) -> bool {
+        self.identity
+    }
+
+    /// `response-body-filter`, the last plugin of the chain first. Never waits: plugins that would are refused at
+    /// load.
+    pub fn on_response_body(&self, lent: &mut Lent, piece: Piece) -> BodyDecision {
+        enter(lent, Phase::ResponseBody);
+        let decided = at_once::result(self.filter_body::<ResponseBodyFilter>(lent, piece));
+        decided.unwrap_or_else(|| BodyDecision::Failed { by: Arc::default(), failure: Failure::HostPanic })
     }
 
     /// `error-filter`, the last plugin of the chain first, until one decides. The exchange must have its
@@ -128,11 +202,11 @@ impl Chain {
         let mut began = Instant::now();
         for link in self.links(Phase::Error) {
             match link.call::<ErrorFilter>(lent, &mut began).await {
-                Outcome::Next | Outcome::Failed(_) => {}
                 Outcome::Retry => return ErrorDecision::Retry,
                 Outcome::Respond(response) => {
                     return ErrorDecision::Respond { by: Arc::clone(link.plugin.shared_name()), response };
                 }
+                _ => {}
             }
         }
         ErrorDecision::Next
@@ -168,14 +242,19 @@ impl Link {
         let took = now.duration_since(std::mem::replace(began, now));
         if let Some(exchange) = lent.exchange_mut() {
             let plugin = Arc::clone(self.plugin.shared_name());
-            exchange.calls.push(CallRecord { plugin, phase: H::PHASE, took });
+            record(&mut exchange.calls, CallRecord { plugin, phase: H::PHASE, took });
         }
         let phase = self.plugin.metrics().phase(H::PHASE);
         phase.latency.observe(took);
         match outcome {
-            Outcome::Next => {
+            Outcome::Next | Outcome::Skipped => {
                 quarantine.succeeded();
                 phase.next.inc();
+                outcome
+            }
+            Outcome::Replace(_) => {
+                quarantine.succeeded();
+                phase.replace.inc();
                 outcome
             }
             Outcome::Retry => {
@@ -201,11 +280,23 @@ impl Link {
         metrics.failed(failure);
         if matches!(phase, Phase::Error | Phase::Log) || self.plugin.on_failure() == OnFailure::Open {
             metrics.phase(phase).skipped.inc();
-            return Outcome::Next;
+            return Outcome::Skipped;
         }
         metrics.phase(phase).failed.inc();
         Outcome::Failed(failure)
     }
+}
+
+/// The pieces of one body are one record a plugin.
+fn record(calls: &mut Vec<CallRecord>, call: CallRecord) {
+    if call.phase.is_of_body() {
+        let known = calls.iter_mut().rev().take_while(|known| known.phase == call.phase);
+        if let Some(known) = known.into_iter().find(|known| known.plugin == call.plugin) {
+            known.took += call.took;
+            return;
+        }
+    }
+    calls.push(call);
 }
 
 fn enter(lent: &mut Lent, phase: Phase) {

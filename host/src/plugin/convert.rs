@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode};
 use tracing::Level;
 
 use super::bindings::{error_filter, log, log_filter, types, upstream_request_filter};
-use super::exchange::{Attempt, AttributeRefused, Entry, PluginResponse, Trouble};
+use super::exchange::{Attempt, AttributeRefused, Entry, Piece, Place, PluginResponse, Trouble};
 use super::head;
 
 /// Bytes of a response that a plugin makes.
@@ -70,6 +70,14 @@ pub(super) fn response(made: types::Response) -> Result<PluginResponse, String> 
 /// Whether a status goes with a body: RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5.
 fn has_body(status: StatusCode) -> bool {
     !matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+/// A piece of a body; an empty last one where there is none.
+pub(super) fn chunk(piece: Option<&Piece>) -> types::Chunk {
+    types::Chunk {
+        data: piece.map(|piece| piece.data.to_vec()).unwrap_or_default(),
+        last: piece.is_none_or(|piece| piece.place == Place::Last),
+    }
 }
 
 /// The attempt that is about to be sent.

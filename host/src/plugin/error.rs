@@ -62,6 +62,8 @@ pub enum LoadReason {
     TooSlowForPhase { phase: Phase, limit: Duration },
     #[error("needs what its manifest does not grant: {}", wanted(.missing))]
     NeedsGrants { missing: Vec<Capability> },
+    #[error("the manifest's `body.{key}` is `{mode}`, and it does not export `{phase}`")]
+    NoBodyPhase { key: &'static str, mode: &'static str, phase: Phase },
     #[error("does not fit the contract `{PACKAGE}`: {}", printable(.0))]
     Mismatch(String),
     #[error("does not compile: {}", printable(.0))]
@@ -111,6 +113,7 @@ impl LoadReason {
                 "if you trust it with that, write it into `grants` of the manifest beside it: \
                  `grants = { kv = true }`"
             }
+            Self::NoBodyPhase { .. } => "leave the key out, or export the phase",
             Self::Compile(_) => "check the component with `wasm-tools validate`",
             Self::CompilerStopped(_) => "make the component smaller, above all its largest functions",
             Self::CompileTimeout { .. } => {

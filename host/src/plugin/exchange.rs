@@ -57,6 +57,12 @@ pub struct Exchange {
     pub upstreams: Arc<dyn UpstreamNames>,
     /// What each call cost, in the order of the calls.
     pub calls: Vec<CallRecord>,
+    /// The whole body of the request, where it was read before a peer was chosen.
+    pub body: Option<Bytes>,
+    /// The piece of a body that is looked at; only in the body phases.
+    pub piece: Option<Piece>,
+    /// Plugins that are left out of the rest of a body.
+    pub passed_over: PassedOver,
     /// The attempt that is about to be sent; only in `upstream-request-filter`.
     pub attempt: Option<Attempt>,
     /// Why the request can't be served; only in `error-filter`.
@@ -259,6 +265,49 @@ pub enum Decision {
     /// A plugin failed and its `on-failure` is `closed`: answer with [`Failure::status`]. In the response phase,
     /// [`Heads`] has a response of that status already, with what the plugins behind it added.
     Failed { by: Arc<str>, failure: Failure },
+}
+
+/// Plugins that failed on a body, or that it is unfit for: a bit each, by their place in the phase.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PassedOver {
+    pub request: u64,
+    pub response: u64,
+}
+
+impl PassedOver {
+    /// Those of a body phase.
+    pub fn of(&mut self, phase: Phase) -> &mut u64 {
+        if phase == Phase::RequestBody { &mut self.request } else { &mut self.response }
+    }
+}
+
+/// A piece of a body: WIT `types.chunk`.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    pub data: Bytes,
+    pub place: Place,
+}
+
+/// Whether more comes behind a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Inside,
+    Last,
+}
+
+/// What a chain made of a piece of a body.
+#[derive(Debug)]
+pub enum BodyDecision {
+    /// This goes on: what came, or what plugins put in its place.
+    Pass(Bytes),
+    Respond {
+        by: Arc<str>,
+        response: PluginResponse,
+    },
+    Failed {
+        by: Arc<str>,
+        failure: Failure,
+    },
 }
 
 /// What a chain decided about a failure.

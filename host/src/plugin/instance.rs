@@ -8,7 +8,7 @@ use wasmtime::Store;
 use wasmtime::component::{self, ComponentExportIndex, ComponentNamedList, Lift, Lower, TypedFunc};
 
 use super::bindings::error_filter::{self, ErrorVerdict};
-use super::bindings::types::Verdict;
+use super::bindings::types::{BodyVerdict, Chunk, Verdict};
 use super::bindings::{log_filter, upstream_request_filter};
 use super::blueprint::Exports;
 use super::configuration::ConfigId;
@@ -41,7 +41,9 @@ pub(super) struct Functions {
     pub(super) configure: Option<Configure>,
     pub(super) request: Option<TypedFunc<(u32,), (Verdict,)>>,
     pub(super) upstream_request: Option<TypedFunc<(u32, upstream_request_filter::Attempt), (Verdict,)>>,
+    pub(super) request_body: Option<TypedFunc<(u32, Chunk), (BodyVerdict,)>>,
     pub(super) response: Option<TypedFunc<(u32,), (Verdict,)>>,
+    pub(super) response_body: Option<TypedFunc<(u32, Chunk), (BodyVerdict,)>>,
     pub(super) error: Option<TypedFunc<(u32, error_filter::Failure), (ErrorVerdict,)>>,
     pub(super) log: Option<TypedFunc<(u32, log_filter::Entry), ()>>,
 }
@@ -57,7 +59,9 @@ impl Functions {
             configure: typed(store, instance, exports.configure.as_ref())?,
             request: typed(store, instance, exports.request.as_ref())?,
             upstream_request: typed(store, instance, exports.upstream_request.as_ref())?,
+            request_body: typed(store, instance, exports.request_body.as_ref())?,
             response: typed(store, instance, exports.response.as_ref())?,
+            response_body: typed(store, instance, exports.response_body.as_ref())?,
             error: typed(store, instance, exports.error.as_ref())?,
             log: typed(store, instance, exports.log.as_ref())?,
         })

@@ -24,6 +24,15 @@ const HOST_CALLS: u32 = 10_000;
 /// of a guest may overlap, so its memory is no bound.
 pub(super) const HOST_CALL_BYTES: usize = 4 << 20;
 
+/// How much an instance may hold, and hand over at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Bytes of linear memory.
+    pub(super) memory: usize,
+    /// Bytes that one host call or verdict may hand to the host.
+    pub(super) transfer: usize,
+}
+
 /// A limit that ended a call from the host's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Stopped {

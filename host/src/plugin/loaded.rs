@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::artifact::{self, Compiled, Source};
 use super::blueprint::Blueprint;
+use super::body::Bodies;
 use super::configuration::{ConfigId, Configurations};
 use super::contract::{Import, Survey};
 use super::engine::Engine;
@@ -16,15 +17,15 @@ use super::error::{ConfigureError, LoadError, LoadReason};
 use super::exchange::Failure;
 use super::failure::{Ended, FailedCall};
 use super::instance::Instance;
-use super::limits::Stopped;
 use super::limits::time::{SETUP, Stack, TimeLimit};
+use super::limits::{Room, Stopped};
 use super::metrics::PluginMetrics;
 use super::pool::Pool;
 use super::probe;
 use super::quarantine::Quarantine;
 use super::setup::{self, From, Unready};
 use super::voice::Voice;
-use crate::config::model::{self, Grants, Isolation, Limits, OnFailure};
+use crate::config::model::{self, Body, Grants, Isolation, Limits, OnFailure};
 use crate::phase::Phase;
 
 /// A plugin with a larger time limit runs on a fiber, so that it does not hold its worker.
@@ -45,6 +46,7 @@ pub struct PluginSpec {
     pub quarantine: model::Quarantine,
     /// What it may import beyond its own request.
     pub grants: Grants,
+    pub body: Body,
     /// The SHA-256 that the file must have, in hex.
     pub sha256: Option<String>,
 }
@@ -62,6 +64,7 @@ pub struct Plugin {
     isolation: Isolation,
     on_failure: OnFailure,
     time_limit: TimeLimit,
+    bodies: Bodies,
     blueprint: Blueprint,
     pool: Pool,
     configurations: Configurations,
@@ -120,12 +123,13 @@ impl Plugin {
     ) -> Result<Arc<Self>, LoadReason> {
         let voice = Arc::new(Voice::new(Arc::clone(&spec.name)));
         may_be_called(&survey, spec.limits.time)?;
+        let bodies = Bodies::of(&survey.phases(), spec.body)?;
         let at_once = !survey.waits() && spec.limits.time <= AT_ONCE;
         let stack = if at_once { Stack::Worker } else { Stack::Fiber };
-        let memory = spec.limits.memory;
+        let room = Room { memory: spec.limits.memory, transfer: bodies.transfer() };
         let capabilities = engine.kept().grant(&spec.name, &spec.grants);
         let blueprint =
-            Blueprint::new(engine, &compiled.component, &survey, stack, memory, &voice, capabilities)?;
+            Blueprint::new(engine, &compiled.component, &survey, stack, room, &voice, capabilities)?;
         try_out(engine, &blueprint, spec)?;
         let Source { bytes, hash } = source;
         let metrics = engine.metrics().of(&spec.name, &survey.phases());
@@ -140,6 +144,7 @@ impl Plugin {
             isolation: spec.isolation,
             on_failure: spec.on_failure,
             time_limit: TimeLimit::of_call(spec.limits.time),
+            bodies,
             blueprint,
             pool: Pool::new(engine.workers(), spec.isolation, spec.limits, metrics.waits.clone()),
             configurations: Configurations::default(),
@@ -259,7 +264,11 @@ impl Plugin {
     }
 
     pub(super) fn has(&self, phase: Phase) -> bool {
-        self.survey.export(phase.name()).is_some()
+        self.survey.export(phase.name()).is_some() && self.bodies.call(phase)
+    }
+
+    pub(super) fn bodies(&self) -> Bodies {
+        self.bodies
     }
 
     pub fn shared_name(&self) -> &Arc<str> {

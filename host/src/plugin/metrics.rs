@@ -141,6 +141,7 @@ impl Metrics {
             respond: calls("respond"),
             failed: calls("failed"),
             skipped: calls("skipped"),
+            replace: if phase.is_of_body() { calls("replace") } else { Counter::default() },
             retry: if phase == Phase::Error { calls("retry") } else { Counter::default() },
         }
     }
@@ -193,6 +194,8 @@ pub(super) struct PhaseMetrics {
     pub(super) failed: Counter,
     /// The request went on without the plugin.
     pub(super) skipped: Counter,
+    /// Something else went on in the place of a piece of a body.
+    pub(super) replace: Counter,
     /// Another peer was asked for.
     pub(super) retry: Counter,
 }
@@ -205,6 +208,7 @@ impl Default for PhaseMetrics {
             respond: Counter::default(),
             failed: Counter::default(),
             skipped: Counter::default(),
+            replace: Counter::default(),
             retry: Counter::default(),
         }
     }

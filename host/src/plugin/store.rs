@@ -9,7 +9,7 @@ use super::capability::Capabilities;
 use super::engine::Engine;
 use super::exchange::Exchange;
 use super::limits::time::{FIRST_LOOK, Stack, TimeLimit, Watch};
-use super::limits::{HOST_CALL_BYTES, Limits, Peak};
+use super::limits::{Limits, Peak, Room};
 use super::voice::Voice;
 use super::wasi::Wasi;
 
@@ -55,13 +55,13 @@ pub(super) fn open(
     engine: &Engine,
     voice: &Arc<Voice>,
     capabilities: &Arc<Capabilities>,
-    memory_limit: usize,
+    room: Room,
     peak: &Arc<Peak>,
     stack: Stack,
 ) -> Store<State> {
     let state = State {
         exchange: None,
-        limits: Limits::new(memory_limit, peak),
+        limits: Limits::new(room.memory, peak),
         watch: Watch::new(stack, engine.pulses().of_this_thread()),
         voice: Arc::clone(voice),
         capabilities: Arc::clone(capabilities),
@@ -69,7 +69,7 @@ pub(super) fn open(
     };
     let mut store = Store::new(engine.wasmtime(), state);
     store.limiter(|state| &mut state.limits);
-    store.set_hostcall_fuel(HOST_CALL_BYTES);
+    store.set_hostcall_fuel(room.transfer);
     store.epoch_deadline_callback(|mut context| context.data_mut().watch.tick());
     store
 }

@@ -1,13 +1,15 @@
 //! What the proxy keeps of one request from its first byte to its log line. Pins the generation: a request
 //! lives and dies in one.
 
+mod attempt;
+mod body;
+
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use http::Method;
 use http::uri::PathAndQuery;
-use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 
 use crate::config::model::Edits;
@@ -16,8 +18,7 @@ use crate::observe::access_log::AccessLog;
 use crate::phase::Phase;
 use crate::plugin::Chain;
 use crate::plugin::exchange::{
-    Attempt, Attributes, Decision, Entry, ErrorDecision, Exchange, Facts, Heads, Lent, PluginResponse,
-    Trouble,
+    Attributes, Decision, Entry, Exchange, Facts, Heads, Lent, PassedOver, PluginResponse,
 };
 use crate::snapshot::{Generation, RouteEntry, Version};
 use crate::upstream::{Endpoint, Hold, Peer, Retrying, Upstream};
@@ -25,6 +26,10 @@ use crate::upstream::{Endpoint, Hold, Peer, Retrying, Upstream};
 use super::failure::Failed;
 use super::heads::SessionHeads;
 use super::in_flight::InFlight;
+use super::phase::response_body::ResponseBody;
+use super::stand_in::StandIn;
+
+pub(crate) use body::RequestBody;
 
 /// A request's context: Pingora's `CTX`.
 pub struct Ctx {
@@ -56,8 +61,10 @@ pub struct Ctx {
     pub(crate) failed: Option<Failed>,
     /// What a plugin answers in place of an attempt, or of an error page.
     pub(crate) answer: Option<PluginResponse>,
-    /// A response that takes the place of the upstream's, its head as the chain left it.
-    pub(crate) replacement: Option<(Box<ResponseHeader>, Bytes)>,
+    pub(crate) request_body: RequestBody,
+    pub(crate) response_body: ResponseBody,
+    /// Where the session waits while another one has its place.
+    pub(crate) stand_in: Option<StandIn>,
     /// Whether a client that waits for `100 Continue` was sent it.
     pub(crate) continued: bool,
     /// Bytes of the request's body.
@@ -89,7 +96,9 @@ impl Ctx {
             decided_by: None,
             failed: None,
             answer: None,
-            replacement: None,
+            request_body: RequestBody::Untouched,
+            response_body: ResponseBody::Untouched,
+            stand_in: None,
             continued: false,
             received: 0,
             interim: 0,
@@ -197,47 +206,6 @@ impl Ctx {
         }
     }
 
-    /// Runs the upstream request phase of the route's chain on the head that an attempt sends. `None` where
-    /// that can't be lent.
-    pub(crate) async fn run_upstream_request(&mut self, head: &mut RequestHeader) -> Option<Decision> {
-        let attempt = self.attempt()?;
-        let exchange = self.exchange_mut()?;
-        exchange.attempt = Some(attempt);
-        session_heads(exchange)?.lend_attempt(head);
-        let decision =
-            match (self.route.and_then(|route| self.generation.routes.get(route.index())), &mut self.lent) {
-                (Some(entry), Some(lent)) => entry.chain(self.version).on_upstream_request(lent).await,
-                _ => Decision::Next,
-            };
-        self.heads()?.take_back_attempt(head);
-        Some(decision)
-    }
-
-    fn attempt(&self) -> Option<Attempt> {
-        Some(Attempt {
-            number: u32::try_from(self.attempts).unwrap_or(u32::MAX),
-            upstream: Arc::clone(self.generation.upstreams.get(self.upstream?)?.name()),
-            peer: self.hold.as_ref()?.endpoint().to_string(),
-        })
-    }
-
-    /// Runs the error phase of the route's chain.
-    pub(crate) fn run_error(&mut self, session: &mut Session, trouble: Trouble) -> ErrorDecision {
-        if !self.lend_request(session, Phase::Error) {
-            return ErrorDecision::Next;
-        }
-        if let Some(exchange) = self.lent.as_mut().and_then(Lent::exchange_mut) {
-            exchange.trouble = Some(trouble);
-        }
-        let entry = self.route.and_then(|route| self.generation.routes.get(route.index()));
-        let decision = match (entry, &mut self.lent) {
-            (Some(entry), Some(lent)) => entry.chain(self.version).on_error(lent),
-            _ => ErrorDecision::Next,
-        };
-        self.take_back_request(session);
-        decision
-    }
-
     /// Lends the finished request and what was sent, for `log-filter`.
     pub(crate) fn lend_finished(&mut self, session: &mut Session, entry: Entry) -> bool {
         let sent = session.response_written().cloned();
@@ -289,6 +257,9 @@ impl Ctx {
                 hash_key: None,
                 upstreams: Arc::clone(&self.generation.upstream_names),
                 calls: Vec::with_capacity(8),
+                body: None,
+                piece: None,
+                passed_over: PassedOver::default(),
                 attempt: None,
                 trouble: None,
                 entry: None,

@@ -24,6 +24,10 @@ pub(crate) enum Retry {
 /// Asks the chain what to do about a failure. Never waits.
 pub(crate) fn consult(session: &mut Session, ctx: &mut Ctx, kind: Kind, retry: Retry) -> ErrorDecision {
     let Some(status) = kind.status() else { return ErrorDecision::Next };
+    if local_response::final_status(session).is_some() {
+        // Nobody will see a page.
+        return ErrorDecision::Next;
+    }
     if !ctx.chain().is_some_and(|chain| chain.has(Phase::Error)) {
         return ErrorDecision::Next;
     }

@@ -49,6 +49,8 @@ pub(crate) enum Kind {
     ConnectTimeout,
     UpstreamTimeout,
     UpstreamBroken,
+    /// A plugin takes no such response.
+    ResponseUnfit,
     // A plugin's.
     Plugin(exchange::Failure),
     // The proxy's own.
@@ -76,7 +78,7 @@ impl Kind {
             Kind::NoRoute => StatusCode::NOT_FOUND,
             Kind::ClientGone | Kind::TunnelIdle | Kind::Cut => return None,
             Kind::NoPeer | Kind::Overloaded | Kind::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
-            Kind::ConnectFailed | Kind::UpstreamBroken => StatusCode::BAD_GATEWAY,
+            Kind::ConnectFailed | Kind::UpstreamBroken | Kind::ResponseUnfit => StatusCode::BAD_GATEWAY,
             Kind::ConnectTimeout | Kind::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
             Kind::Plugin(failure) => failure.status(),
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -105,6 +107,7 @@ impl Kind {
             Kind::ConnectTimeout => "connect-timeout",
             Kind::UpstreamTimeout => "upstream-timeout",
             Kind::UpstreamBroken => "upstream-broken",
+            Kind::ResponseUnfit => "response-unfit",
             Kind::Plugin(failure) => failure.name(),
             Kind::Overloaded => "overloaded",
             Kind::Exhausted => "exhausted",

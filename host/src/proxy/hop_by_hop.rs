@@ -65,6 +65,13 @@ pub(crate) fn strip_request(head: &mut RequestHeader, found: Survey) -> Result<(
     Ok(())
 }
 
+/// Has a request ask for no other protocol: it carries a body that is looked at, and what follows a switch is not.
+pub(crate) fn strip_upgrade(head: &mut RequestHeader) {
+    if head.remove_header(&header::UPGRADE).is_some() {
+        head.remove_header(&header::CONNECTION);
+    }
+}
+
 /// Takes hop-by-hop fields out of a response. A switch of protocols (101) keeps what it is made of.
 pub(crate) fn strip_response(head: &mut ResponseHeader) {
     let switching = head.status == http::StatusCode::SWITCHING_PROTOCOLS;

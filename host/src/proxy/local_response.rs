@@ -14,6 +14,7 @@ use super::ctx::Ctx;
 use super::edit;
 use super::failure::{Failed, Kind};
 use super::server_timing;
+use super::whole_body;
 
 /// The field that carries the request's id.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static(REQUEST_ID_NAME);
@@ -92,8 +93,10 @@ pub(crate) async fn send(session: &mut Session, ctx: &mut Ctx, response: PluginR
     if ctx.is_draining() {
         session.set_keepalive(None);
     }
+    let body = whole_body::of_local(session, ctx, &mut head, body)?;
     server_timing::tell(session, ctx, &mut head);
-    write(session, ctx, Box::new(head), body).await
+    edit::response(&mut head, session.req_header(), ctx);
+    write(session, Box::new(head), body).await
 }
 
 /// The status that the client was sent. An interim one (100 to 103) is not the answer yet (RFC 9110, section
@@ -125,16 +128,10 @@ pub(crate) fn frame(head: &mut ResponseHeader, length: usize) -> Result<()> {
 ///
 /// # Errors
 /// The client can't be written to.
-pub(crate) async fn write(
-    session: &mut Session,
-    ctx: &Ctx,
-    mut head: Box<ResponseHeader>,
-    body: Bytes,
-) -> Result<()> {
+pub(crate) async fn write(session: &mut Session, mut head: Box<ResponseHeader>, body: Bytes) -> Result<()> {
     if final_status(session).is_some() {
         return Ok(());
     }
-    edit::response(&mut head, session.req_header(), ctx);
     frame(&mut head, body.len())?;
     if session.is_process_shutting_down() {
         session.set_keepalive(None);

@@ -7,6 +7,7 @@ pub(crate) mod log;
 pub(crate) mod request;
 pub(crate) mod request_body;
 pub(crate) mod response;
+pub(crate) mod response_body;
 pub(crate) mod select_peer;
 pub(crate) mod upgrade;
 pub(crate) mod upstream_request;

@@ -4,7 +4,7 @@
 use pingora::proxy::Session;
 use pingora::{Error, ErrorType};
 
-use super::ctx::Ctx;
+use super::ctx::{Ctx, RequestBody};
 use super::failure::{Failed, Kind};
 use super::local_response::final_status;
 
@@ -39,6 +39,7 @@ pub(crate) fn is_repeatable(session: &Session, ctx: &Ctx) -> bool {
     let method = &session.req_header().method;
     ctx.chosen_method().unwrap_or(method).is_idempotent()
         && method.is_idempotent()
+        && ctx.request_body != RequestBody::Begun
         && final_status(session).is_none()
         && !session.as_ref().retry_buffer_truncated()
 }

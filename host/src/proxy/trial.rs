@@ -11,7 +11,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use crate::phase::Phase;
 use crate::plugin::Chain;
 use crate::plugin::exchange::{
-    Attempt, Attributes, CallRecord, Decision, Entry, Exchange, Failure, Lent, PluginResponse, UpstreamNames,
+    Attempt, Attributes, CallRecord, Decision, Entry, Exchange, Failure, Lent, PassedOver, PluginResponse,
+    UpstreamNames,
 };
 use crate::snapshot::Policy;
 
@@ -93,6 +94,9 @@ pub async fn play(
         hash_key: None,
         upstreams: Arc::clone(upstreams),
         calls: Vec::with_capacity(4),
+        body: None,
+        piece: None,
+        passed_over: PassedOver::default(),
         attempt: None,
         trouble: None,
         entry: None,

@@ -219,6 +219,7 @@ pub fn plugin_spec(model: &PluginModel) -> PluginSpec {
         limits: model.manifest.limits,
         quarantine: model.manifest.quarantine,
         grants: model.manifest.grants.clone(),
+        body: model.manifest.body,
         sha256: model.manifest.sha256.clone(),
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgewright::config::model::{Grants, Isolation, Limits, OnFailure, Quarantine};
+use edgewright::config::model::{Body, Grants, Isolation, Limits, OnFailure, Quarantine};
 use edgewright::ids::UpstreamId;
 use edgewright::phase::Phase;
-use edgewright::plugin::exchange::{Attributes, Exchange, Facts, Heads, UpstreamNames};
+use edgewright::plugin::exchange::{Attributes, Exchange, Facts, Heads, PassedOver, UpstreamNames};
 use edgewright::plugin::{
     Chain, Compiler, Engine, EngineOptions, Lent, LoadError, Plugin, PluginSpec, Ticking,
 };
@@ -62,6 +62,7 @@ impl Bench {
                 longest_pause: Duration::from_secs(60),
             },
             grants: Grants::default(),
+            body: Body::default(),
             sha256: None,
         }
     }
@@ -142,6 +143,9 @@ fn lend(
         hash_key: None,
         upstreams: Arc::new(NoUpstreams),
         calls: Vec::new(),
+        body: None,
+        piece: None,
+        passed_over: PassedOver::default(),
         attempt: None,
         trouble: None,
         entry: None,

@@ -1,6 +1,10 @@
 //! `NAME.toml` beside `NAME.wasm`.
 
+use std::fmt;
+
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::Scalar;
@@ -17,6 +21,8 @@ pub(crate) struct Manifest {
     pub(crate) limits: Limits,
     #[serde(default)]
     pub(crate) quarantine: Quarantine,
+    #[serde(default)]
+    pub(crate) body: Body,
     pub(crate) config: Option<Spanned<toml::Table>>,
     pub(crate) sha256: Option<Spanned<String>>,
 }
@@ -50,4 +56,48 @@ pub(crate) struct Quarantine {
     pub(crate) window: Option<Spanned<Scalar>>,
     pub(crate) pause: Option<Spanned<Scalar>>,
     pub(crate) longest_pause: Option<Spanned<Scalar>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct Body {
+    pub(crate) request: Option<Spanned<BodyMode>>,
+    pub(crate) response: Option<Spanned<BodyMode>>,
+    pub(crate) unfit: Option<Spanned<String>>,
+    pub(crate) codings: Option<Spanned<String>>,
+}
+
+/// `"stream"` or `{ buffer = "1MiB" }`.
+#[derive(Debug)]
+pub(crate) enum BodyMode {
+    Word(String),
+    Table(BufferTable),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct BufferTable {
+    pub(crate) buffer: Option<Spanned<Scalar>>,
+}
+
+impl<'de> Deserialize<'de> for BodyMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = BodyMode;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a table with `buffer`")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<BodyMode, E> {
+                Ok(BodyMode::Word(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<BodyMode, A::Error> {
+                BufferTable::deserialize(MapAccessDeserializer::new(table)).map(BodyMode::Table)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
 }

@@ -137,6 +137,11 @@ impl request::Host for State {
         Ok(facts(self).map(|facts| facts.request_id.to_string()).unwrap_or_default())
     }
 
+    fn body(&mut self) -> wasmtime::Result<Option<Vec<u8>>> {
+        self.charge()?;
+        Ok(self.exchange.as_deref().and_then(|exchange| exchange.body.as_deref()).map(<[u8]>::to_vec))
+    }
+
     fn attribute(&mut self, key: String) -> wasmtime::Result<Option<Vec<u8>>> {
         self.charge()?;
         let exchange = self.exchange.as_deref();

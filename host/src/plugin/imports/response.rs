@@ -5,7 +5,7 @@ use http::{HeaderMap, StatusCode};
 use crate::phase::Phase;
 use crate::plugin::bindings::response;
 use crate::plugin::bindings::types::{Header, HeaderError};
-use crate::plugin::exchange::{Exchange, Heads};
+use crate::plugin::exchange::Heads;
 use crate::plugin::store::State;
 use crate::plugin::{convert, head};
 
@@ -93,11 +93,12 @@ fn headers(state: &State) -> Option<&HeaderMap> {
     parts(state).map(|parts| &parts.headers)
 }
 
-/// The heads, where the response can be changed: in `response-filter`.
+/// The heads, where the response can be changed: in `response-filter`, and where it waits for its body.
 fn writable(state: &mut State) -> Result<&mut dyn Heads, HeaderError> {
-    match state.exchange.as_deref_mut() {
-        Some(Exchange { phase: Phase::Response, heads, .. }) if heads.response().is_some() => {
-            Ok(&mut **heads)
+    let Some(exchange) = state.exchange.as_deref_mut() else { return Err(HeaderError::WrongPhase) };
+    match exchange.phase {
+        Phase::Response | Phase::ResponseBody if exchange.heads.response().is_some() => {
+            Ok(&mut *exchange.heads)
         }
         _ => Err(HeaderError::WrongPhase),
     }

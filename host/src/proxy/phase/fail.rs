@@ -78,10 +78,7 @@ pub(crate) fn while_proxying(
 
 /// Whether the client was told nothing yet, and nobody has decided what it will be told.
 fn may_be_asked(session: &Session, ctx: &Ctx) -> bool {
-    local_response::final_status(session).is_none()
-        && ctx.failed.is_none()
-        && ctx.answer.is_none()
-        && ctx.replacement.is_none()
+    local_response::final_status(session).is_none() && ctx.failed.is_none() && ctx.answer.is_none()
 }
 
 /// Keeps the answer of a plugin, if it made one.
@@ -94,12 +91,12 @@ fn answers(ctx: &mut Ctx, decision: ErrorDecision) -> bool {
 
 /// Sends the error page, or the response that a plugin put in the upstream's place.
 pub(crate) async fn to_proxy(session: &mut Session, ctx: &mut Ctx, error: &Error) -> FailToProxy {
-    if let Some((head, body)) = ctx.replacement.take() {
+    if let Some((head, body)) = ctx.restore(session) {
         // The chain had it already. Pingora gives the connection up after an error.
         session.set_keepalive(None);
         let error_code = head.status.as_u16();
         // A client that can't be written to is gone; the log phase says so by the status.
-        let _ = local_response::write(session, ctx, head, body).await;
+        let _ = local_response::write(session, head, body).await;
         return FailToProxy { error_code, can_reuse_downstream: false };
     }
     if let Some(response) = ctx.answer.take() {
@@ -112,7 +109,8 @@ pub(crate) async fn to_proxy(session: &mut Session, ctx: &mut Ctx, error: &Error
     let Some(status) = kind.status() else {
         return FailToProxy { error_code: 0, can_reuse_downstream: false };
     };
-    let reuse = !kind.closes();
+    // Once an upstream was asked, Pingora gives the connection up after an error.
+    let reuse = !kind.closes() && ctx.attempts == 0;
     if !reuse {
         session.set_keepalive(None);
     }

@@ -13,16 +13,15 @@ use crate::proxy::ctx::Ctx;
 use crate::proxy::edit;
 use crate::proxy::failure::{Failed, Kind};
 use crate::proxy::local_response::{self, is_bodiless};
-use crate::proxy::server_timing;
+use crate::proxy::{server_timing, whole_body};
 
-/// Carries a request to `fail_to_proxy`, where the replacement waits.
-const REPLACED: ErrorType = ErrorType::Custom("response replaced by a plugin");
+use super::response_body::{self, ResponseBody};
 
 /// # Errors
-/// The upstream's response is not to go on: another one takes its place, through `fail_to_proxy`.
+/// The response can't go on.
 pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     if ctx.is_draining() || session.is_process_shutting_down() {
-        session.set_keepalive(None);
+        ctx.close_client(session);
     }
     // 100 to 103 are no responses; 101 is one.
     if head.status.is_informational() && head.status != StatusCode::SWITCHING_PROTOCOLS {
@@ -30,6 +29,9 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
     }
     if ctx.chain().is_some_and(|chain| chain.has(Phase::Response)) {
         run_chain(session, head, ctx).await?;
+        if matches!(ctx.response_body, ResponseBody::Dropped) {
+            return Ok(());
+        }
     }
     if ctx.chosen_method() == Some(&Method::HEAD) && session.req_header().method != Method::HEAD {
         // A plugin made it a HEAD: the upstream tells the length of a body that it doesn't send.
@@ -37,7 +39,16 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
     }
     server_timing::tell(session, ctx, head);
     edit::response(head, session.req_header(), ctx);
-    fit_client(session, head);
+    if ctx.has_response_body() {
+        if whole_body::is_there(session, head) {
+            response_body::begin(session, ctx, head)?;
+        } else if session.req_header().method == Method::HEAD {
+            // Nobody knows how long the body of a GET would be.
+            head.remove_header(&header::CONTENT_LENGTH);
+            response_body::disown_bytes(head);
+        }
+    }
+    fit_client(session, ctx, head);
     Ok(())
 }
 
@@ -67,26 +78,30 @@ async fn run_chain(session: &mut Session, head: &mut ResponseHeader, ctx: &mut C
     replace(session, head, ctx, body)
 }
 
-/// Ends the exchange with the upstream, whose body may be long or never come, and has the replacement sent
-/// in its place. An answer to HEAD has no body either way: its head goes on as it is.
-fn replace(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx, body: Bytes) -> Result<()> {
+/// Puts a replacement in the place of the upstream's response. An answer to HEAD has no body either way: its head
+/// goes on as it is.
+fn replace(session: &mut Session, head: &mut ResponseHeader, ctx: &mut Ctx, body: Bytes) -> Result<()> {
     if session.req_header().method == Method::HEAD {
-        local_response::frame(head, body.len())?;
-        return Ok(());
+        return local_response::frame(head, body.len());
     }
+    let body = whole_body::of_local(session, ctx, head, body)?;
     server_timing::tell(session, ctx, head);
+    edit::response(head, session.req_header(), ctx);
+    local_response::frame(head, body.len())?;
     let placeholder = ResponseHeader::build_no_case(StatusCode::OK, None)?;
-    ctx.replacement = Some((Box::new(std::mem::replace(head, placeholder)), body));
-    Err(Error::new(REPLACED))
+    let replacement = Box::new(std::mem::replace(head, placeholder));
+    ctx.stand_in(session).replace(replacement, body);
+    ctx.response_body = ResponseBody::Dropped;
+    Ok(())
 }
 
 /// A client of HTTP/1.0 knows no chunks: a body of unknown length ends with the connection (RFC 9112, section
 /// 6.1).
-fn fit_client(session: &mut Session, head: &mut ResponseHeader) {
+pub(super) fn fit_client(session: &mut Session, ctx: &Ctx, head: &mut ResponseHeader) {
     if session.req_header().version == Version::HTTP_10
         && head.headers.contains_key(header::TRANSFER_ENCODING)
     {
         head.remove_header(&header::TRANSFER_ENCODING);
-        session.set_keepalive(None);
+        ctx.close_client(session);
     }
 }

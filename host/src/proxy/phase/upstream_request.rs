@@ -8,12 +8,17 @@ use pingora::{Error, ErrorType, Result};
 
 use crate::phase::Phase;
 use crate::plugin::exchange::Decision;
-use crate::proxy::ctx::Ctx;
+use crate::proxy::ctx::{Ctx, RequestBody};
 use crate::proxy::edit;
+use crate::proxy::expectation;
 use crate::proxy::failure::{Failed, Kind, raise};
 use crate::upstream::Endpoint;
 
+use super::response_body::ResponseBody;
+
 pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
+    // An attempt before this one may have begun with a response.
+    ctx.response_body = ResponseBody::Untouched;
     if let Some(method) = ctx.chosen_method() {
         head.set_method(method.clone());
     }
@@ -23,18 +28,26 @@ pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &m
         let peer = ctx.peer().and_then(Endpoint::address).map(|peer| peer.to_string()).unwrap_or_default();
         head.insert_header(header::HOST, peer)?;
     }
+    if ctx.request_body == RequestBody::Streamed {
+        // Nobody knows how long it will be.
+        head.remove_header(&header::CONTENT_LENGTH);
+        if head.version != Version::HTTP_2 {
+            head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
+        }
+    }
+    if let Some(chain) = ctx.chain().filter(|chain| chain.has(Phase::ResponseBody)) {
+        // Plugins are to get whole bodies, and in plain bytes.
+        head.remove_header(&header::RANGE);
+        head.remove_header(&header::IF_RANGE);
+        if chain.wants_identity() {
+            head.remove_header(&header::ACCEPT_ENCODING);
+        }
+    }
     if ctx.chain().is_some_and(|chain| chain.has(Phase::UpstreamRequest)) {
         run_chain(head, ctx).await?;
     }
     if head.remove_header(&header::EXPECT).is_some() {
-        // The expectation is the proxy's to meet: it has decided to take the body (RFC 9110, section 10.1.1).
-        if !ctx.continued && session.req_header().version == Version::HTTP_11 {
-            ctx.continued = true;
-            // Pingora would close behind any response, an interim one, too, that precedes the end of the body.
-            session.set_close_on_response_before_downstream_finish(false);
-            session.write_continue_response().await?;
-            session.set_close_on_response_before_downstream_finish(true);
-        }
+        expectation::meet(session, ctx).await?;
     }
     Ok(())
 }
