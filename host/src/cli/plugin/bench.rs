@@ -153,13 +153,13 @@ fn row(
 
 fn told(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<10}{:<26}{:>9}{:>10}{:>10}{:>10}{:>12}\n",
+        "{:<10}{:<26}{:>9}{:>13}{:>13}{:>13}{:>12}\n",
         "isolation", "phase", "calls", "mean", "p50", "p99", "memory"
     );
     for row in rows {
         let failed = if row.failed { "  some failed" } else { "" };
         text += &format!(
-            "{:<10}{:<26}{:>9}{:>7.2} µs{:>7.2} µs{:>7.2} µs{:>8.1} MiB{failed}\n",
+            "{:<10}{:<26}{:>9}{:>10.2} µs{:>10.2} µs{:>10.2} µs{:>8.1} MiB{failed}\n",
             row.isolation,
             row.phase,
             row.calls,
