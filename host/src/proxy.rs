@@ -47,7 +47,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::modules::http::HttpModules;
-use pingora::proxy::{FailToProxy, ProxyHttp, Session};
+use pingora::proxy::{FailToProxy, ProxyHttp, ProxyWarnLogContext, Session};
 use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, Result};
 
@@ -187,6 +187,17 @@ impl ProxyHttp for EdgeProxy {
 
     /// The access log says it, with more.
     fn suppress_error_log(&self, _session: &Session, _ctx: &Box<Ctx>, _error: &Error) -> bool {
+        true
+    }
+
+    /// The access log and the metrics count attempts; a peer that fails is told once.
+    fn suppress_proxy_warn_log(
+        &self,
+        _session: &Session,
+        _ctx: &Box<Ctx>,
+        _error: &Error,
+        _context: ProxyWarnLogContext,
+    ) -> bool {
         true
     }
 

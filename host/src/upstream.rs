@@ -18,6 +18,7 @@ mod peer;
 mod resolver;
 mod retry;
 mod set;
+mod speech;
 mod state;
 mod status;
 

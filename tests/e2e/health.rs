@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use edgewright_tests::modern_origin::{ModernOrigin, Protocols};
 use edgewright_tests::origin::{OK, nobody};
 use edgewright_tests::{DEADLINE, Origin, Proxy, Setup, wait_for};
 
@@ -87,4 +88,20 @@ fn a_port_is_checked_by_connecting() {
         assert_eq!(proxy.get("/x").status, 200, "no request meets the dead one");
     }
     assert_eq!(proxy.access_log(10).iter().filter(|line| line["attempts"] == 1).count(), 10);
+}
+
+#[test]
+fn the_health_service_of_grpc_is_asked() {
+    let server = |body: &'static [u8]| {
+        ModernOrigin::start("127.0.0.1:0", &Protocols { alpn: vec!["h2"], body, ..Protocols::default() })
+    };
+    let (serving, not_serving) = (server(b"\0\0\0\0\x02\x08\x01"), server(b"\0\0\0\0\x02\x08\x02"));
+    let peers = [serving.address().to_string(), not_serving.address().to_string()];
+    let proxy =
+        start(&peers, "protocol = \"h2c\"\nhealth = { grpc = \"shop.Orders\", interval = \"100ms\" }");
+    wait_for_healthy(&proxy, 1);
+    let check = &serving.seen()[0];
+    assert_eq!((check.method.as_str(), check.path.as_str()), ("POST", "/grpc.health.v1.Health/Check"));
+    assert_eq!(proxy.get("/x").status, 200);
+    assert!(not_serving.seen().iter().all(|request| request.path != "/x"));
 }

@@ -30,6 +30,8 @@ mod time_limits;
 mod tls;
 mod tunnels;
 mod uploads;
+mod upstream_faults;
+mod upstream_tls;
 mod upstreams;
 
 mod actions;

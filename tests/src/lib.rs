@@ -13,6 +13,7 @@ pub mod h2c;
 pub mod load;
 pub mod message;
 pub mod metrics;
+pub mod modern_origin;
 pub mod origin;
 pub mod ports;
 pub mod process;

@@ -43,6 +43,8 @@ pub struct Protocols {
     pub alpn: Vec<&'static str>,
     /// Only clients with a certificate of this authority.
     pub client_authority: Option<String>,
+    /// What is answered over HTTP/2; `ok` where it is empty.
+    pub body: &'static [u8],
 }
 
 /// A server on loopback.
@@ -62,9 +64,11 @@ impl ModernOrigin {
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
         let tls = protocols.certificate.as_ref().map(|own| acceptor(own, protocols));
         let by_prior_knowledge = protocols.alpn.first() == Some(&"h2");
+        let body = if protocols.body.is_empty() { b"ok" } else { protocols.body };
         let keep = Arc::clone(&seen);
         start("modern origin", move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
                 let mut connection = 0;
@@ -74,14 +78,14 @@ impl ModernOrigin {
                     let mut of = Seen { connection, ..Seen::default() };
                     tokio::spawn(async move {
                         let Some(tls) = tls else {
-                            return serve(stream, of, by_prior_knowledge, &keep).await;
+                            return serve(stream, of, by_prior_knowledge.then_some(body), &keep).await;
                         };
                         let stream = tls.accept(stream).await?;
                         let session = stream.get_ref().1;
                         of.sni = session.server_name().map(str::to_owned);
                         of.client_certificates = session.peer_certificates().map_or(0, <[_]>::len);
                         let is_h2 = session.alpn_protocol() == Some(b"h2");
-                        serve(stream, of, is_h2, &keep).await
+                        serve(stream, of, is_h2.then_some(body), &keep).await
                     });
                 }
             });
@@ -91,8 +95,11 @@ impl ModernOrigin {
 
     /// One with this certificate that speaks both versions of HTTP.
     pub fn tls(at: &str, certificate: &Certificate) -> Self {
-        let protocols =
-            Protocols { certificate: Some(certificate.clone()), alpn: vec!["h2", "http/1.1"], ..Protocols::default() };
+        let protocols = Protocols {
+            certificate: Some(certificate.clone()),
+            alpn: vec!["h2", "http/1.1"],
+            ..Protocols::default()
+        };
         Self::start(at, &protocols)
     }
 
@@ -127,18 +134,27 @@ fn acceptor(own: &Certificate, protocols: &Protocols) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-async fn serve<S>(stream: S, of: Seen, is_h2: bool, seen: &Mutex<Vec<Seen>>) -> io::Result<()>
+/// Speaks HTTP/2 where there is a body for it.
+async fn serve<S>(
+    stream: S,
+    of: Seen,
+    h2_body: Option<&'static [u8]>,
+    seen: &Mutex<Vec<Seen>>,
+) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    if is_h2 { h2(stream, of, seen).await.map_err(io::Error::other) } else { h1(stream, of, seen).await }
+    match h2_body {
+        Some(body) => h2(stream, of, body, seen).await.map_err(io::Error::other),
+        None => h1(stream, of, seen).await,
+    }
 }
 
 fn keep(seen: &Mutex<Vec<Seen>>, request: Seen) {
     seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);
 }
 
-async fn h2<S>(stream: S, of: Seen, seen: &Mutex<Vec<Seen>>) -> Result<(), h2::Error>
+async fn h2<S>(stream: S, of: Seen, answer: &'static [u8], seen: &Mutex<Vec<Seen>>) -> Result<(), h2::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -150,7 +166,7 @@ where
         let (method, path) = (request.method().to_string(), uri.path().to_owned());
         keep(seen, Seen { protocol: "h2", method, host, path, ..of.clone() });
         let mut body = respond.send_response(http::Response::new(()), false)?;
-        body.send_data(Bytes::from_static(b"ok"), true)?;
+        body.send_data(Bytes::from_static(answer), true)?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ mod listeners;
 mod matcher;
 mod names;
 mod path;
+mod peer_tls;
 mod peers;
 mod plugins;
 mod retries;

@@ -88,6 +88,8 @@ codes! {
         "A request to that peer would come back to the proxy, and go out again, until nothing is left.";
     BAD_CHECK = 406, "check can't be made",
         "A check asks in one way, `http`, `tcp` or `grpc`, for something that can be asked for.";
+    BAD_SERVER_NAME = 407, "name of a server can't be used",
+        "A peer is asked for by a host name, or verified as an IP address.";
 
     ROUTE_TWICE = 501, "two routes of one name",
         "Logs, metrics and plugins know a route by its name, so it must be unique.";

@@ -9,8 +9,8 @@ use http::StatusCode;
 
 use super::model::{
     AccessLog, Balance, Body, ClientLimits, Dns, Ejection, Grants, Limits, LogSink, Manifest, OnFailure,
-    PeerEntry, Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion, TraceContext, UnderscoreHeaders,
-    Upstream, UpstreamLimits,
+    PeerEntry, PeerProtocol, Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion, TraceContext,
+    UnderscoreHeaders, Upstream, UpstreamLimits,
 };
 use super::model::{Isolation, Quarantine};
 
@@ -137,6 +137,8 @@ pub(crate) fn upstream(name: Arc<str>, peers: Vec<PeerEntry>) -> Upstream {
         name,
         peers,
         balance: Balance::RoundRobin,
+        protocol: PeerProtocol::H1,
+        tls: None,
         timeouts: timeouts(),
         retries: retries(),
         // Checks are requests, which an application must know of.

@@ -75,7 +75,7 @@ fn checked(scope: &mut Scope, mut root: Root<'_>, path: &Path) -> Config {
         Taking::Read(span, section) => check::admin(scope, &mut taken, span, section),
         _ => None,
     };
-    let upstreams = root.upstreams(scope, &taken);
+    let upstreams = root.upstreams(scope, &taken, base);
     let (mut shelf, plugin_cache) = match root.section::<raw::Plugins>(scope, "plugins") {
         Taking::Read(_, section) => {
             let cache =

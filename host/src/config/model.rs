@@ -31,8 +31,8 @@ pub use client_limits::ClientLimits;
 pub use edits::{Edits, FieldValue, HeaderEdits, HostHeader, PathEdits, QueryEdits, Rewrite};
 pub use template::{Piece, Template, Variable};
 pub use upstream::{
-    Balance, Ejection, HashKey, Health, PeerAddress, PeerEntry, PeerHost, PeerSource, Probe, Retries,
-    RetryOn, Timeouts, Upstream, UpstreamLimits,
+    Balance, Ejection, HashKey, Health, PeerAddress, PeerEntry, PeerHost, PeerIdentity, PeerProtocol,
+    PeerSource, PeerTls, PeerVerify, Probe, Retries, RetryOn, Timeouts, Upstream, UpstreamLimits,
 };
 
 /// A whole configuration. `UpstreamId`, `PluginId` and `RouteId` index its tables.

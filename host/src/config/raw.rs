@@ -23,7 +23,7 @@ pub(crate) use rollout::{Rollout, Sticky, StickyTable};
 pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};
 pub(crate) use server::{ClientLimits, ClientTimeouts, Dns, Server};
 pub(crate) use upstream::{
-    Balance, BalanceTable, Ejection, HashKey, HashKeyTable, Health, Peer, PeerTable, Retries, Timeouts,
-    Upstream, UpstreamLimits,
+    Balance, BalanceTable, Ejection, HashKey, HashKeyTable, Health, Peer, PeerTable, PeerTls, PeerTlsTable,
+    Retries, Timeouts, Upstream, UpstreamLimits,
 };
 pub(crate) use value::{OneOrMany, Scalar};

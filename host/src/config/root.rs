@@ -2,6 +2,7 @@
 //! a mistake in one hides nothing in the others.
 
 use std::ops::Range;
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -106,7 +107,7 @@ impl<'t> Root<'t> {
     }
 
     /// `[upstreams.NAME]`, in the order of the file.
-    pub(crate) fn upstreams(&mut self, scope: &mut Scope, taken: &Taken) -> Upstreams {
+    pub(crate) fn upstreams(&mut self, scope: &mut Scope, taken: &Taken, base: &Path) -> Upstreams {
         const KEY: &str = "upstreams";
         let Some(tree) = self.table.remove(KEY) else {
             self.missing(scope, 0..0, KEY);
@@ -132,7 +133,7 @@ impl<'t> Root<'t> {
             (name, span, recover::section(scope, KEY, tree))
         });
         let entries = entries.collect();
-        let upstreams = check::upstreams(scope, taken, entries);
+        let upstreams = check::upstreams(scope, taken, base, entries);
         if unnamed { upstreams.with_unread() } else { upstreams }
     }
 }

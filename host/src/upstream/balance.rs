@@ -114,12 +114,13 @@ impl Balancer {
             }
         };
         let start = match (&self.balance, ask.key) {
-            (Balance::RoundRobin, _) => set.at(self.next_turn()),
+            (Balance::RoundRobin, _) if ask.tried.is_empty() => set.at(self.next_turn()),
             (Balance::LeastRequests, _) => self.less_busy(set),
             (Balance::Hash(_), Some(key)) => {
                 return self.walk(set, set.ring.from(ring::point(key)), ask, room);
             }
-            (Balance::Random | Balance::Hash(_), _) => set.random(),
+            // A second attempt takes nobody's turn: else each request would begin with the peer that fails.
+            (Balance::Random | Balance::Hash(_) | Balance::RoundRobin, _) => set.random(),
         };
         // The usual case: the first one is fine.
         if let Some(peer) = set.peers.get(start)

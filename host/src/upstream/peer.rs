@@ -9,7 +9,17 @@ use pingora::upstreams::peer::HttpPeer;
 use crate::config::model::{Ejection, Upstream as Settings};
 
 use super::Endpoint;
+use super::speech::Speech;
 use super::state::PeerState;
+
+/// An end that an upstream's configuration stands for at present.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) endpoint: Endpoint,
+    pub(super) weight: u16,
+    /// Who it has to prove to be; empty in the clear.
+    pub(super) server_name: Arc<str>,
+}
 
 /// A peer of an upstream. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -19,6 +29,8 @@ pub struct Peer(Arc<Inner>);
 struct Inner {
     endpoint: Endpoint,
     weight: u16,
+    /// Who it has to prove to be; empty in the clear.
+    server_name: Arc<str>,
     ejection: Ejection,
     /// Everything but what a request changes.
     template: HttpPeer,
@@ -27,13 +39,20 @@ struct Inner {
 }
 
 impl Peer {
-    pub(super) fn new(endpoint: Endpoint, weight: u16, settings: &Settings, state: Arc<PeerState>) -> Self {
-        let template = template(&endpoint, settings);
-        Self(Arc::new(Inner { endpoint, weight, ejection: settings.ejection, template, state }))
+    pub(super) fn new(found: Found, settings: &Settings, speech: &Speech, state: Arc<PeerState>) -> Self {
+        let Found { endpoint, weight, server_name } = found;
+        let mut template = template(&endpoint, settings);
+        speech.teach(&mut template, &server_name);
+        Self(Arc::new(Inner { endpoint, weight, server_name, ejection: settings.ejection, template, state }))
     }
 
     pub fn endpoint(&self) -> &Endpoint {
         &self.0.endpoint
+    }
+
+    /// Whether it is what was found.
+    pub(super) fn is_at(&self, found: &Found) -> bool {
+        self.0.endpoint == found.endpoint && self.0.server_name == found.server_name
     }
 
     /// Its share of the requests, relative to the others.
@@ -96,7 +115,8 @@ mod tests {
     use super::*;
 
     fn http_peer(endpoint: Endpoint, settings: &Settings) -> Box<HttpPeer> {
-        Peer::new(endpoint, 1, settings, Arc::default()).http_peer()
+        let found = Found { endpoint, weight: 1, server_name: "".into() };
+        Peer::new(found, settings, &Speech::of(settings), Arc::default()).http_peer()
     }
 
     #[test]

@@ -17,7 +17,9 @@ use crate::ids::UpstreamId;
 use super::balance::{Ask, Balancer, PeerSet};
 use super::hosts_file::HostsFile;
 use super::name::Answer;
+use super::peer::Found;
 use super::retry::RetryBudget;
+use super::speech::Speech;
 use super::state::PeerState;
 use super::{Endpoint, Hold, NoPeer, Peer, Retrying};
 
@@ -33,6 +35,7 @@ pub struct Upstreams {
 #[derive(Debug)]
 pub struct Upstream {
     settings: Settings,
+    speech: Speech,
     sources: Vec<Source>,
     current: ArcSwap<PeerSet>,
     balancer: Balancer,
@@ -44,6 +47,8 @@ pub struct Upstream {
 struct Source {
     kind: SourceKind,
     weight: u16,
+    /// Who its peers have to prove to be; empty in the clear.
+    server_name: Arc<str>,
 }
 
 #[derive(Debug)]
@@ -90,8 +95,11 @@ impl Upstreams {
             .iter()
             .map(|settings| {
                 let peers = settings.peers.iter();
-                let sources =
-                    peers.map(|peer| Source { kind: source_kind(&peer.source), weight: peer.weight });
+                let sources = peers.map(|peer| Source {
+                    kind: source_kind(&peer.source),
+                    weight: peer.weight,
+                    server_name: server_name(settings, &peer.source),
+                });
                 Arc::new(Upstream::new(settings.clone(), sources.collect()))
             })
             .collect();
@@ -140,6 +148,7 @@ impl Upstream {
         let nothing = PeerSet::new(Vec::new(), NoPeer::NotResolved, &settings.balance);
         let balancer = Balancer::new(&settings);
         let upstream = Self {
+            speech: Speech::of(&settings),
             settings,
             sources,
             current: ArcSwap::from_pointee(nothing),
@@ -247,21 +256,23 @@ impl Upstream {
     fn refresh_with(&self, earlier: &[Peer]) -> Refreshed {
         let current = self.current.load();
         let (found, absence) = self.found();
-        let is_same = found.iter().map(|(endpoint, _)| endpoint).eq(current.peers.iter().map(Peer::endpoint));
+        let is_same = found.len() == current.peers.len()
+            && found.iter().zip(&current.peers).all(|(found, peer)| peer.is_at(found));
         if is_same && absence == current.absence && earlier.is_empty() {
             return Refreshed::Same;
         }
-        let peer = |(endpoint, weight): (Endpoint, u16)| {
-            let same = |peers: &[Peer]| peers.iter().find(|peer| *peer.endpoint() == endpoint).cloned();
-            if let Some(earlier) = same(earlier) {
-                return Peer::new(endpoint, weight, &self.settings, Arc::clone(earlier.state()));
-            }
-            same(&current.peers).unwrap_or_else(|| {
-                // The first ones have nobody to take the requests meanwhile.
-                let state =
-                    if current.peers.is_empty() { PeerState::default() } else { PeerState::newcomer() };
-                Peer::new(endpoint, weight, &self.settings, Arc::new(state))
-            })
+        let peer = |found: Found| {
+            let same = |peers: &[Peer]| peers.iter().find(|peer| peer.is_at(&found)).cloned();
+            let state = match same(earlier) {
+                Some(earlier) => Arc::clone(earlier.state()),
+                None => match same(&current.peers) {
+                    Some(peer) => return peer,
+                    // The first ones have nobody to take the requests meanwhile.
+                    None if current.peers.is_empty() => Arc::default(),
+                    None => Arc::new(PeerState::newcomer()),
+                },
+            };
+            Peer::new(found, &self.settings, &self.speech, state)
         };
         let peers = found.into_iter().map(peer).collect();
         self.current.store(Arc::new(PeerSet::new(peers, absence, &self.settings.balance)));
@@ -269,32 +280,52 @@ impl Upstream {
     }
 
     /// What the sources stand for at present, each end once; or why that is nothing.
-    fn found(&self) -> (Vec<(Endpoint, u16)>, NoPeer) {
-        let mut found: Vec<(Endpoint, u16)> = Vec::new();
+    fn found(&self) -> (Vec<Found>, NoPeer) {
+        let mut found: Vec<Found> = Vec::new();
         let mut absence = NoPeer::NoSuchName;
-        let mut add = |endpoint: Endpoint, weight: u16| {
-            if found.iter().all(|(there, _)| *there != endpoint) {
-                found.push((endpoint, weight));
+        let mut add = |endpoint: Endpoint, source: &Source| {
+            let server_name = Arc::clone(&source.server_name);
+            let new = Found { endpoint, weight: source.weight, server_name };
+            if found
+                .iter()
+                .all(|there| there.endpoint != new.endpoint || there.server_name != new.server_name)
+            {
+                found.push(new);
             }
         };
         for source in &self.sources {
             match &source.kind {
-                SourceKind::Unix(path) => add(Endpoint::Unix(Arc::clone(path)), source.weight),
+                SourceKind::Unix(path) => add(Endpoint::Unix(Arc::clone(path)), source),
                 SourceKind::Addresses(addresses, port) => {
                     for ip in addresses {
-                        add(SocketAddr::new(*ip, *port).into(), source.weight);
+                        add(SocketAddr::new(*ip, *port).into(), source);
                     }
                 }
                 SourceKind::Name(name, port) => {
                     let answer = name.answer.load();
                     absence = worst(absence, answer.absence());
                     for ip in answer.addresses() {
-                        add(SocketAddr::new(ip, *port).into(), source.weight);
+                        add(SocketAddr::new(ip, *port).into(), source);
                     }
                 }
             }
         }
         (found, absence)
+    }
+}
+
+/// Who the peers of a source have to prove to be: what the configuration says, or the name or address they are
+/// configured by.
+fn server_name(settings: &Settings, source: &PeerSource) -> Arc<str> {
+    let Some(tls) = &settings.tls else { return "".into() };
+    match (&tls.sni, source) {
+        (Some(sni), _) => Arc::clone(sni),
+        (None, PeerSource::Socket(address)) => match &address.host {
+            PeerHost::Name(name) => Arc::clone(name),
+            PeerHost::Ip(ip) => ip.to_string().into(),
+        },
+        // The configuration is refused.
+        (None, PeerSource::Unix(_)) => "".into(),
     }
 }
 

@@ -133,7 +133,14 @@ impl PeerState {
         let row = self.server_errors_in_row.fetch_add(1, Relaxed).saturating_add(1);
         self.connect_failures_in_row.store(0, Relaxed);
         // Where it is tried after an ejection and fails still, once is enough.
-        rules.server_errors.is_some_and(|most| row >= most || self.tried.load(Relaxed))
+        let ejects = rules.server_errors.is_some_and(|most| row >= most || self.tried.load(Relaxed));
+        if !ejects && self.tried.swap(false, Relaxed) {
+            // It was left out since it could not be connected to, and now it can.
+            self.ejected_until.store(0, Relaxed);
+            self.ejections_in_row.store(0, Relaxed);
+            self.comes_back();
+        }
+        ejects
     }
 
     /// Leaves it out for a while. Says whether that is news: requests that were on their way while it was ejected

@@ -55,7 +55,7 @@ pub(super) fn identity(scope: &mut Scope, base: &Path, raw: Spanned<raw::Identit
 }
 
 /// Every certificate of a PEM file, the server's own first.
-fn chain(base: &Path, text: &str) -> Result<Vec<CertificateDer<'static>>, Diagnostic> {
+pub(super) fn chain(base: &Path, text: &str) -> Result<Vec<CertificateDer<'static>>, Diagnostic> {
     let refused = |why: String| {
         Diagnostic::error(codes::BAD_CERTIFICATE, format!("`{text}` {why}")).with_help(
             "a PEM file with `-----BEGIN CERTIFICATE-----`, the server's own first, then its issuers",
@@ -66,6 +66,29 @@ fn chain(base: &Path, text: &str) -> Result<Vec<CertificateDer<'static>>, Diagno
         .collect::<Result<_, _>>()
         .map_err(|reason| refused(format!("is not PEM: {reason}")))?;
     if chain.is_empty() { Err(refused("has no certificate".to_owned())) } else { Ok(chain) }
+}
+
+/// The private key of a PEM file, of a kind that can be used.
+pub(super) fn key_der(base: &Path, text: &str) -> Result<PrivateKeyDer<'static>, Diagnostic> {
+    key(base, text)?;
+    let file = source::read(&base.join(text))?;
+    PrivateKeyDer::from_pem_slice(file.text.as_bytes())
+        .map_err(|_| Diagnostic::error(codes::BAD_KEY, format!("`{text}` has no private key")))
+}
+
+/// Whether the key is the one of the first certificate.
+pub(super) fn belong_together(
+    chain: &[CertificateDer<'static>],
+    key: &PrivateKeyDer<'static>,
+) -> Result<(), Diagnostic> {
+    let Ok(key) = any_supported_type(key) else { return Ok(()) };
+    match CertifiedKey::new(chain.to_vec(), key).keys_match() {
+        Err(TlsError::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
+            Err(Diagnostic::error(codes::KEY_MISMATCH, "the key is not the one of the certificate")
+                .with_help("`cert` and `key` must come from the same request for it"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn key(base: &Path, text: &str) -> Result<Arc<dyn SigningKey>, Diagnostic> {

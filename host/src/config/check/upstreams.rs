@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 
-use super::{Taken, balance, health, names, peers, retries};
+use super::{Taken, balance, health, names, peer_tls, peers, retries};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Ejection, Timeouts, Upstream, UpstreamLimits};
 use crate::config::raw::{self, Scalar};
@@ -49,14 +50,14 @@ impl Upstreams {
 /// Each entry: its name, its section, or nothing where that is no table.
 pub(crate) type Entry = (Spanned<String>, Range<usize>, Option<Section<raw::Upstream>>);
 
-pub(crate) fn upstreams(scope: &mut Scope, taken: &Taken, entries: Vec<Entry>) -> Upstreams {
+pub(crate) fn upstreams(scope: &mut Scope, taken: &Taken, base: &Path, entries: Vec<Entry>) -> Upstreams {
     let mut upstreams = Upstreams::default();
     for (index, (name, span, section)) in entries.into_iter().enumerate() {
         scope.keep(name.span(), names::name(name.get_ref()));
         // A broken upstream has its name too, so that its routes are not wrong as well.
         upstreams.ids.insert(name.get_ref().clone(), UpstreamId::at(index));
         if let Some(section) = section {
-            upstreams.table.push(upstream(scope, taken, name.into_inner(), span, section));
+            upstreams.table.push(upstream(scope, taken, base, name.into_inner(), span, section));
         }
     }
     upstreams
@@ -65,6 +66,7 @@ pub(crate) fn upstreams(scope: &mut Scope, taken: &Taken, entries: Vec<Entry>) -
 fn upstream(
     scope: &mut Scope,
     taken: &Taken,
+    base: &Path,
     name: String,
     span: Range<usize>,
     section: Section<raw::Upstream>,
@@ -84,9 +86,13 @@ fn upstream(
             Vec::new()
         }
     };
+    let tls = raw.tls.and_then(|raw| peer_tls::tls(scope, base, raw, &peers));
+    let protocol = peer_tls::protocol(scope, raw.protocol, tls.is_some());
     let default = defaults::upstream(name.into(), peers);
     Upstream {
         balance: raw.balance.map_or(default.balance, |raw| balance::balance(scope, raw)),
+        protocol,
+        tls,
         timeouts: timeouts(scope, raw.timeouts),
         retries: retries::retries(scope, raw.retries),
         health: raw.health.and_then(|raw| health::health(scope, raw)),

@@ -1,5 +1,6 @@
 //! `[upstreams.NAME]`: a group of peers, and how it is treated.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -14,6 +15,9 @@ pub struct Upstream {
     pub name: Arc<str>,
     pub peers: Vec<PeerEntry>,
     pub balance: Balance,
+    pub protocol: PeerProtocol,
+    /// `None`: in the clear.
+    pub tls: Option<PeerTls>,
     pub timeouts: Timeouts,
     pub retries: Retries,
     /// Active checks; `None`: there are none.
@@ -79,6 +83,53 @@ pub enum HashKey {
     Cookie(String),
     /// What a plugin set (WIT `request.set-hash-key`).
     Plugin,
+}
+
+/// What is spoken to peers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PeerProtocol {
+    H1,
+    /// HTTP/2: agreed on by ALPN, or with prior knowledge in the clear.
+    H2,
+    /// HTTP/2 if the peer offers it by ALPN, or else HTTP/1.1. Only with TLS.
+    Auto,
+}
+
+/// TLS to peers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerTls {
+    /// Who peers are asked for, and must prove to be; `None`: the name or address in `peers`.
+    pub sni: Option<Arc<str>>,
+    pub verify: PeerVerify,
+    /// Certificates (DER) of the authorities that are trusted; `None`: those of the system.
+    pub ca: Option<Arc<[Vec<u8>]>>,
+    /// What is shown to peers that ask for a certificate.
+    pub identity: Option<Arc<PeerIdentity>>,
+}
+
+/// What of a peer's certificate is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerVerify {
+    /// Who signed it, and that it is for the name.
+    Name,
+    /// Who signed it.
+    Chain,
+    Nothing,
+}
+
+/// A certificate with its key, in DER.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PeerIdentity {
+    /// The own one first, then its issuers.
+    pub chain: Vec<Vec<u8>>,
+    pub key: Vec<u8>,
+}
+
+/// Without the key.
+impl fmt::Debug for PeerIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PeerIdentity({} certificates)", self.chain.len())
+    }
 }
 
 /// All finite: nothing waits for ever.

@@ -14,6 +14,8 @@ use super::Scalar;
 pub(crate) struct Upstream {
     pub(crate) peers: Option<Spanned<Vec<Spanned<Peer>>>>,
     pub(crate) balance: Option<Spanned<Balance>>,
+    pub(crate) protocol: Option<Spanned<String>>,
+    pub(crate) tls: Option<Spanned<PeerTls>>,
     #[serde(default)]
     pub(crate) timeouts: Timeouts,
     #[serde(default)]
@@ -117,6 +119,46 @@ pub(crate) enum HashKey {
 pub(crate) struct HashKeyTable {
     pub(crate) header: Option<Spanned<String>>,
     pub(crate) cookie: Option<Spanned<String>>,
+}
+
+/// `true`, or a table.
+#[derive(Debug)]
+pub(crate) enum PeerTls {
+    Flag(bool),
+    Table(PeerTlsTable),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct PeerTlsTable {
+    pub(crate) sni: Option<Spanned<String>>,
+    pub(crate) verify: Option<Spanned<bool>>,
+    pub(crate) verify_name: Option<Spanned<bool>>,
+    pub(crate) ca: Option<Spanned<String>>,
+    pub(crate) cert: Option<Spanned<String>>,
+    pub(crate) key: Option<Spanned<String>>,
+}
+
+impl<'de> Deserialize<'de> for PeerTls {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = PeerTls;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`true` or a table")
+            }
+
+            fn visit_bool<E: Error>(self, word: bool) -> Result<PeerTls, E> {
+                Ok(PeerTls::Flag(word))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<PeerTls, A::Error> {
+                PeerTlsTable::deserialize(MapAccessDeserializer::new(table)).map(PeerTls::Table)
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
 }
 
 /// A type that is a text or a table.

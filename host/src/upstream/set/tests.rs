@@ -51,6 +51,8 @@ pub(in crate::upstream) fn settings(name: &str, peers: &[(&str, u16)]) -> Settin
         name: name.into(),
         peers: peers.iter().map(peer).collect(),
         balance: model::Balance::RoundRobin,
+        protocol: model::PeerProtocol::H1,
+        tls: None,
         timeouts: model::Timeouts {
             connect: second,
             read: second,

@@ -63,6 +63,17 @@ fn after_an_ejection_one_request_tries() {
 }
 
 #[test]
+fn an_error_page_is_better_than_no_connection() {
+    let rules = Ejection { server_errors: None, connect_failures: Some(1), ..RULES };
+    let state = PeerState::default();
+    assert!(state.connect_failed(&rules));
+    state.ejected_until.store(1, Relaxed);
+    assert!(state.admits());
+    assert!(!state.server_failed(&rules));
+    assert!(state.admits() && state.admits(), "it answers again, if only with errors");
+}
+
+#[test]
 fn active_checks_in_a_row_leave_out_and_bring_back() {
     let state = PeerState::default();
     assert_eq!(state.is_checked_up(), None);
