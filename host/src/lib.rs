@@ -4,6 +4,7 @@
 
 pub mod cookie;
 pub mod ids;
+pub mod log_field;
 pub mod phase;
 pub mod target;
 

@@ -4,12 +4,14 @@
 mod build;
 mod carry_over;
 mod metrics;
+mod mirror;
 mod rollout;
 
 use std::sync::Arc;
 
 use http::HeaderName;
 use ipnet::IpNet;
+use prometheus_client::metrics::counter::Counter;
 
 use crate::config::model::{
     Action, ClientLimits, Edits, Server, ServerTiming, TraceContext, UnderscoreHeaders,
@@ -23,6 +25,7 @@ use crate::upstream::Upstreams;
 
 pub use build::{Builder, Failure, plugin_spec};
 pub use metrics::RequestMetrics;
+pub use mirror::{Mirror, MirrorOutcome};
 pub use rollout::{RolledBack, Rollout, Version};
 
 /// Everything that a request is served by.
@@ -58,6 +61,13 @@ pub struct RouteEntry {
     pub action: Action,
     /// `None` where the route changes nothing by itself.
     pub edits: Option<Edits>,
+    /// Bytes of a request's body at most.
+    pub max_body: Option<u64>,
+    pub mirror: Option<Arc<Mirror>>,
+    /// Whether its requests are in the access log.
+    pub logged: bool,
+    /// Requests that each share of a split got; empty where the route has one upstream.
+    pub shares: Vec<Counter>,
     pub metrics: RequestMetrics,
 }
 

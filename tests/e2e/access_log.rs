@@ -142,3 +142,76 @@ fn a_refused_request_shows_its_first_line_at_most() {
     let finished = proxy.terminate(edgewright_tests::DEADLINE).expect_code(0);
     assert!(!finished.said().contains("hunter2"), "{}", finished.said());
 }
+
+/// The lines of the log on standard output that hold this text, once there are `count`.
+fn lines_with(proxy: &edgewright_tests::Proxy, text: &str, count: usize) -> Vec<String> {
+    edgewright_tests::wait_for_value(&format!("{count} lines with `{text}`"), || {
+        let stdout = proxy.stdout();
+        let lines: Vec<String> =
+            stdout.lines().filter(|line| line.contains(text)).map(str::to_owned).collect();
+        (lines.len() >= count).then_some(lines)
+    })
+}
+
+#[test]
+fn lines_can_be_text() {
+    let origin = Origin::body("hello");
+    let start = |format: &str| {
+        Setup::new()
+            .access_log(&format!("path = \"stdout\"\nformat = {format}"))
+            .upstream("main", &origin)
+            .route("default", "", "main")
+            .start()
+    };
+    let proxy = start("\"combined\"");
+    let hostile =
+        get("/a?b='c").header("User-Agent", b"a\"b\\c\xff{status}").header("Referer", "http://b.test/");
+    assert_eq!(proxy.ask(&hostile).status, 200);
+    let line = lines_with(&proxy, "/a?b=", 1).remove(0);
+    let (before, after) = line.split_once(" [").expect("a time");
+    let (time, after) = after.split_once("] ").expect("a time");
+    assert_eq!(before, "127.0.0.1 - -");
+    assert!(time.ends_with(" +0000") && time.len() == 26, "{time}");
+    assert_eq!(after, r#""GET /a?b='c HTTP/1.1" 200 5 "http://b.test/" "a\x22b\x5Cc\x5Cxff{status}""#);
+
+    let proxy = start(r#""{method} {{{target}}} {status} {upstream} {error}""#);
+    assert_eq!(proxy.get("/x").status, 200);
+    assert_eq!(lines_with(&proxy, "/x", 1), ["GET {/x} 200 main -"]);
+}
+
+#[test]
+fn fields_can_be_chosen() {
+    let origin = Origin::ok();
+    let proxy = Setup::new()
+        .access_log(
+            "path = \"stdout\"\nfields = [\"status\", \"target\", \"referer\", \"error\", \"status\"]",
+        )
+        .upstream("main", &origin)
+        .route("default", "", "main")
+        .start();
+    assert_eq!(proxy.ask(&get("/x").header("Referer", "http://b.test/")).status, 200);
+    assert_eq!(
+        lines_with(&proxy, "/x", 1),
+        [r#"{"status":200,"target":"/x","referer":"http://b.test/"}"#],
+        "in that order, and without what is not known"
+    );
+}
+
+#[test]
+fn a_sample_has_every_failure() {
+    let origin = Origin::ok();
+    let proxy = Setup::new()
+        .access_log("path = \"stdout\"\nsample = \"0%\"")
+        .upstream("main", &origin)
+        .peers("gone", &[edgewright_tests::origin::nobody()])
+        .route("gone", "match = { path = \"/gone\" }", "gone")
+        .route("default", "", "main")
+        .start();
+    let mut client = proxy.connect();
+    for _ in 0..20 {
+        assert_eq!(client.ask(&get("/x")).status, 200);
+    }
+    assert_eq!(proxy.get("/gone").status, 502);
+    let lines = proxy.access_log(1);
+    assert_eq!((&lines[0]["status"], &lines[0]["target"]), (&502.into(), &"/gone".into()));
+}

@@ -38,6 +38,11 @@ impl Metrics {
         self.matching(name, labels).next().is_some()
     }
 
+    /// How many series there are.
+    pub fn series(&self) -> usize {
+        self.samples.len()
+    }
+
     /// The names that there are.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.samples.iter().map(|sample| sample.name.as_str()).collect();

@@ -13,6 +13,7 @@ mod health;
 mod host;
 mod identity;
 mod listeners;
+mod log_format;
 mod matcher;
 mod names;
 mod path;
@@ -23,6 +24,7 @@ mod retries;
 mod rollout;
 mod routes;
 mod server;
+mod split;
 mod upstreams;
 mod value_pattern;
 

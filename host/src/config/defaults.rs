@@ -8,9 +8,9 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::model::{
-    AccessLog, Balance, Body, ClientLimits, Dns, Ejection, Grants, Limits, LogSink, Manifest, OnFailure,
-    PeerEntry, PeerProtocol, Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion, TraceContext,
-    UnderscoreHeaders, Upstream, UpstreamLimits,
+    AccessLog, Balance, Body, ClientLimits, Dns, Ejection, Grants, Limits, LogFormat, LogSink, Manifest,
+    OnFailure, PeerEntry, PeerProtocol, Retries, RetryOn, Server, ServerTiming, Timeouts, TlsVersion,
+    TraceContext, UnderscoreHeaders, Upstream, UpstreamLimits,
 };
 use super::model::{Isolation, Quarantine};
 
@@ -90,6 +90,22 @@ pub(crate) const ROLLOUT_CALLS: RangeInclusive<usize> = 1..=1_000_000;
 pub(crate) const ROLLOUT_MIN_CALLS: usize = 20;
 /// In percent: some plugins fail now and then under load.
 pub(crate) const ROLLOUT_MAX_FAILURES: u8 = 5;
+/// Weights of a route's upstreams: zero keeps one that gets nothing for now.
+pub(crate) const SHARE: RangeInclusive<usize> = 0..=1_000_000;
+/// A request's body: none at all is a choice, and above a terabyte nobody counts.
+pub(crate) const MAX_BODY: RangeInclusive<u64> = 0..=1 << 40;
+/// A mirror gets every request unless it is said otherwise.
+pub(crate) const MIRROR_SHARE: u8 = 100;
+/// Most requests of an API fit, and a thousand of them are no burden.
+pub(crate) const MIRROR_BODY: usize = 64 * 1024;
+/// Bodies of copies are kept in memory.
+pub(crate) const MIRROR_BODIES: RangeInclusive<u64> = 0..=16 * 1024 * 1024;
+/// A mirror that needs longer is of no use to compare with.
+pub(crate) const MIRROR_TIME: Duration = Duration::from_secs(5);
+/// With the largest body that is copied by default, some megabytes.
+pub(crate) const MIRROR_CONCURRENCY: usize = 100;
+/// Copies under way at once.
+pub(crate) const MIRRORS: RangeInclusive<usize> = 1..=10_000;
 
 /// Directory of the plugins, beside the configuration file.
 pub(crate) const PLUGINS_DIR: &str = "plugins";
@@ -246,5 +262,5 @@ pub(crate) fn kept_memory(memory: usize) -> usize {
 
 /// `[access-log]`
 pub(crate) fn access_log() -> AccessLog {
-    AccessLog { sink: LogSink::Stdout, attributes: Vec::new() }
+    AccessLog { sink: LogSink::Stdout, format: LogFormat::Json, sample: 100, attributes: Vec::new() }
 }

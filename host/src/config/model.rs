@@ -6,6 +6,7 @@ mod client_limits;
 mod display;
 mod edits;
 mod grants;
+mod split;
 mod template;
 mod upstream;
 
@@ -21,6 +22,7 @@ use rustls::RootCertStore;
 use rustls::sign::CertifiedKey;
 
 use crate::ids::PluginId;
+use crate::log_field::LogField;
 
 pub use grants::Grants;
 
@@ -29,6 +31,7 @@ use super::diagnostic::Place;
 pub use action::{Action, Redirect, Respond};
 pub use client_limits::ClientLimits;
 pub use edits::{Edits, FieldValue, HeaderEdits, HostHeader, PathEdits, QueryEdits, Rewrite};
+pub use split::{Mirror, Share, Split, SplitKey};
 pub use template::{Piece, Template, Variable};
 pub use upstream::{
     Balance, Ejection, HashKey, Health, PeerAddress, PeerEntry, PeerHost, PeerIdentity, PeerProtocol,
@@ -306,6 +309,11 @@ pub struct Route {
     pub chain: Vec<PluginUse>,
     pub action: Action,
     pub edits: Edits,
+    /// Bytes of a request's body at most.
+    pub max_body: Option<u64>,
+    pub mirror: Option<Mirror>,
+    /// Whether its requests are in the access log.
+    pub logged: bool,
     pub place: Option<Place>,
 }
 
@@ -399,8 +407,20 @@ pub enum ValuePattern {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessLog {
     pub sink: LogSink,
+    pub format: LogFormat,
+    /// Of the requests, in percent. Those that failed are always written.
+    pub sample: u8,
     /// Attributes that are written, by key.
     pub attributes: Vec<String>,
+}
+
+/// What a line looks like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogFormat {
+    Json,
+    /// Without a repetition.
+    JsonFields(Vec<LogField>),
+    Text(Template<LogField>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

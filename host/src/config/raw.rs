@@ -10,6 +10,7 @@ mod plugins;
 mod rollout;
 mod route;
 mod server;
+mod split;
 mod upstream;
 mod value;
 
@@ -22,6 +23,7 @@ pub(crate) use plugins::Plugins;
 pub(crate) use rollout::{Rollout, Sticky, StickyTable};
 pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};
 pub(crate) use server::{ClientLimits, ClientTimeouts, Dns, Server};
+pub(crate) use split::{Mirror, Share, SplitKey, Targets};
 pub(crate) use upstream::{
     Balance, BalanceTable, Ejection, HashKey, HashKeyTable, Health, Peer, PeerTable, PeerTls, PeerTlsTable,
     Retries, Timeouts, Upstream, UpstreamLimits,

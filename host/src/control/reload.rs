@@ -8,6 +8,7 @@
 mod draining;
 mod files;
 mod log_file;
+mod log_style;
 mod metrics;
 mod report;
 mod restart;

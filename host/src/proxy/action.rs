@@ -8,9 +8,9 @@ use crate::config::model::{Action, Redirect, Respond};
 use crate::plugin::exchange::PluginResponse;
 
 use super::ctx::Ctx;
-use super::edit;
 use super::failure::{Failed, Kind};
 use super::variables::Values;
+use super::{edit, split};
 
 /// Decides the upstream and what it is asked for. The response, where the route makes it.
 ///
@@ -27,6 +27,14 @@ pub(crate) fn settle(head: &RequestHeader, ctx: &mut Ctx) -> Result<Option<Plugi
     match ctx.entry().map(|entry| &entry.action) {
         Some(Action::Upstream(id)) => {
             ctx.upstream = Some(*id);
+            Ok(None)
+        }
+        Some(Action::Split(split)) => {
+            let chosen = split::choose(split, head, ctx.facts.as_ref());
+            if let Some(counter) = ctx.entry().and_then(|entry| entry.shares.get(chosen)) {
+                counter.inc();
+            }
+            ctx.upstream = split.shares.get(chosen).map(|share| share.upstream);
             Ok(None)
         }
         Some(Action::Redirect(redirect)) => redirected(redirect, head, ctx).map(Some),

@@ -138,6 +138,7 @@ pub fn log_refused(log: &AccessLog, reason: &str) {
         request_bytes: 0,
         response_bytes: 0,
         user_agent: None,
+        referer: None,
         route: None,
         upstream: None,
         peer: None,

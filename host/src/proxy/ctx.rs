@@ -26,6 +26,7 @@ use crate::upstream::{Endpoint, Hold, Peer, Retrying, Upstream};
 use super::failure::Failed;
 use super::heads::SessionHeads;
 use super::in_flight::InFlight;
+use super::mirror::Mirroring;
 use super::phase::response_body::ResponseBody;
 use super::stand_in::StandIn;
 
@@ -69,6 +70,7 @@ pub struct Ctx {
     pub(crate) continued: bool,
     /// Bytes of the request's body.
     pub(crate) received: u64,
+    pub(crate) mirroring: Mirroring,
     /// Interim responses of the upstream.
     pub(crate) interim: usize,
     access_log: Option<AccessLog>,
@@ -101,6 +103,7 @@ impl Ctx {
             stand_in: None,
             continued: false,
             received: 0,
+            mirroring: Mirroring::default(),
             interim: 0,
             in_flight,
         }

@@ -4,12 +4,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use serde_json::{Map, Value};
 
 use crate::config::codes;
 use crate::config::diagnostic::{Diagnostic, Place};
-use crate::config::model::{Config, Plugin as PluginModel};
+use crate::config::model::{Action, Config, Plugin as PluginModel, Route};
 use crate::ids::{PluginId, UpstreamId};
 use crate::listener::{CannotServe, Listeners};
 use crate::plugin::exchange::UpstreamNames;
@@ -145,6 +146,10 @@ impl Builder {
                 rollout,
                 action: route.action.clone(),
                 edits: (!route.edits.is_empty()).then(|| route.edits.clone()),
+                max_body: route.max_body,
+                mirror: route.mirror.as_ref().map(|mirror| self.families.mirror(&route.name, mirror)),
+                logged: route.logged,
+                shares: self.shares(config, route),
                 metrics: self.families.of(&route.name),
             });
         }
@@ -188,6 +193,14 @@ impl Builder {
     ) {
         plugins.into_iter().for_each(|plugin| self.engine.forget(plugin));
         routes.into_iter().for_each(|route| self.families.forget(route));
+    }
+}
+
+impl Builder {
+    fn shares(&self, config: &Config, route: &Route) -> Vec<Counter> {
+        let Action::Split(split) = &route.action else { return Vec::new() };
+        let name = |id: UpstreamId| config.upstreams.get(id.index()).map_or("", |upstream| &upstream.name);
+        split.shares.iter().map(|share| self.families.share(&route.name, name(share.upstream))).collect()
     }
 }
 

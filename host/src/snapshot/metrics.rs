@@ -1,7 +1,7 @@
 //! Counts of a route's requests. The handles are made with the generation, so a request touches atomics
 //! alone.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -10,6 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::mirror::{Mirror, MirrorFamily};
 use crate::observe::histogram::{Histogram, REQUEST_BOUNDS};
 
 use super::Rollout;
@@ -33,12 +34,22 @@ struct RolloutLabels {
     candidate: Arc<str>,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ShareLabels {
+    route: String,
+    upstream: String,
+}
+
 /// Metrics of all routes.
 #[derive(Clone)]
 pub(crate) struct Families {
     requests: Family<ClassLabels, Counter>,
     durations: Family<RouteLabel, Histogram, fn() -> Histogram>,
     rollouts: Family<RolloutLabels, Gauge>,
+    shares: Family<ShareLabels, Counter>,
+    /// The labels that `shares` has, to forget them with their routes.
+    known_shares: Arc<Mutex<Vec<ShareLabels>>>,
+    mirrors: MirrorFamily,
 }
 
 /// Metrics of one route.
@@ -57,6 +68,9 @@ impl Families {
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(REQUEST_BOUNDS)),
             rollouts: Family::default(),
+            shares: Family::default(),
+            known_shares: Arc::default(),
+            mirrors: MirrorFamily::register(registry),
         };
         registry.register(
             "edgewright_rollout_weight_percent",
@@ -72,6 +86,11 @@ impl Families {
             "edgewright_request_duration_seconds",
             "From the first byte of a request to the last of its response",
             families.durations.clone(),
+        );
+        registry.register(
+            "edgewright_split_requests",
+            "Requests of a route that is split, by the upstream that they went to",
+            families.shares.clone(),
         );
         families
     }
@@ -95,6 +114,24 @@ impl Families {
             self.requests.remove(&ClassLabels { route: route.to_owned(), class });
         }
         self.durations.remove(&RouteLabel { route: route.to_owned() });
+        self.mirrors.forget(route);
+        let mut known = self.known_shares.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|labels| labels.route != route || !self.shares.remove(labels));
+    }
+
+    /// Requests of a split route that one of its upstreams gets.
+    pub(crate) fn share(&self, route: &str, upstream: &str) -> Counter {
+        let labels = ShareLabels { route: route.to_owned(), upstream: upstream.to_owned() };
+        let counter = self.shares.get_or_create(&labels).clone();
+        let mut known = self.known_shares.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.contains(&labels) {
+            known.push(labels);
+        }
+        counter
+    }
+
+    pub(crate) fn mirror(&self, route: &str, settings: &crate::config::model::Mirror) -> Arc<Mirror> {
+        self.mirrors.of(route, settings)
     }
 
     pub(crate) fn of(&self, route: &str) -> RequestMetrics {

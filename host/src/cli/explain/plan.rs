@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::config::model::{
-    Action, Config, Edits, FieldValue, HeaderEdits, HostHeader, PeerEntry, PluginUse, Route,
+    Action, Config, FieldValue, HeaderEdits, HostHeader, PeerEntry, PluginUse, Route,
 };
 use crate::ids::{PluginId, UpstreamId};
 use crate::proxy::{Refused, Rehearsal};
@@ -31,6 +31,9 @@ pub(super) struct Plan {
     /// Fields that are changed, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changes: Vec<String>,
+    /// A second upstream that gets copies, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mirror: Option<String>,
 }
 
 /// An upstream.
@@ -78,13 +81,21 @@ impl Plan {
                 Action::Redirect(redirect) => Some(rehearsal.location(route, redirect)?),
                 _ => None,
             },
-            changes: changes(&route.edits),
+            changes: changes(route),
+            mirror: route
+                .mirror
+                .as_ref()
+                .map(|mirror| format!("{} ({} %)", name(mirror.upstream).unwrap_or_default(), mirror.share)),
         })
     }
 }
 
-fn changes(edits: &Edits) -> Vec<String> {
+fn changes(route: &Route) -> Vec<String> {
+    let edits = &route.edits;
     let mut changes = Vec::new();
+    if let Some(limit) = route.max_body {
+        changes.push(format!("request: a body of more than {limit} bytes is refused"));
+    }
     if let HostHeader::Name(host) = &edits.host {
         changes.push(format!("host: the upstream is sent `{}`", String::from_utf8_lossy(host.as_bytes())));
     }
@@ -125,6 +136,9 @@ impl fmt::Display for Plan {
                     writeln!(f, "  {upstream}")?;
                 }
             }
+        }
+        if let Some(mirror) = &self.mirror {
+            writeln!(f, "mirror: {mirror}")?;
         }
         for change in &self.changes {
             writeln!(f, "{change}")?;

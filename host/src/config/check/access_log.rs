@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{EndKind, Taken, names};
+use super::{EndKind, Taken, log_format, names};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{AccessLog, Admin, LogSink};
 use crate::config::recover::Section;
@@ -14,7 +14,8 @@ use crate::config::{address, codes, defaults, file_kind, raw, scalar, suggest};
 /// Nothing where it is turned off.
 pub(crate) fn access_log(scope: &mut Scope, raw: raw::AccessLog, base: &Path) -> Option<AccessLog> {
     let default = defaults::access_log();
-    scope.value(raw.format, (), |text| scalar::word(text, &[("json", ())]));
+    let format = log_format::log_format(scope, raw.format, raw.fields);
+    let sample = scope.value(raw.sample, default.sample, scalar::percent);
     let enabled = raw.enabled.unwrap_or(true);
     let sink = scope.value(raw.path, default.sink, |text| match text.as_str() {
         "" => Err(Diagnostic::error(codes::EMPTY_VALUE, "`path` is empty")
@@ -32,7 +33,7 @@ pub(crate) fn access_log(scope: &mut Scope, raw: raw::AccessLog, base: &Path) ->
         }
     });
     let attributes = scope.entries(raw.attributes.unwrap_or_default(), |text| names::attribute(text));
-    enabled.then_some(AccessLog { sink, attributes })
+    enabled.then_some(AccessLog { sink, format, sample, attributes })
 }
 
 /// `Stdout` would be a file of that name.

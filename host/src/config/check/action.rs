@@ -6,7 +6,7 @@ use std::path::Path;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use toml::Spanned;
 
-use super::{Upstreams, body_file, edits, names};
+use super::{Upstreams, body_file, edits, names, split};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Action, Piece, Redirect, Respond, Template, Variable};
 use crate::config::recover::Lost;
@@ -29,7 +29,8 @@ pub(super) struct Known<'a> {
 
 /// What was written of the three.
 pub(super) struct Written {
-    pub(super) upstream: Option<Spanned<String>>,
+    pub(super) upstream: Option<Spanned<raw::Targets>>,
+    pub(super) sticky: Option<Spanned<raw::SplitKey>>,
     pub(super) redirect: Option<Spanned<raw::Redirect>>,
     pub(super) respond: Option<Spanned<raw::Respond>>,
 }
@@ -41,7 +42,7 @@ pub(super) fn action(
     lost: &Lost,
     written: Written,
 ) -> Option<Action> {
-    let Written { upstream, redirect, respond } = written;
+    let Written { upstream, sticky, redirect, respond } = written;
     let spans = [
         upstream.as_ref().map(Spanned::span),
         redirect.as_ref().map(Spanned::span),
@@ -49,7 +50,7 @@ pub(super) fn action(
     ];
     one_of_them(scope, route, lost, spans);
     // All are checked, whatever their number.
-    let upstream = upstream.and_then(|field| self::upstream(scope, known, &field)).map(Action::Upstream);
+    let upstream = upstream.and_then(|field| split::targets(scope, known, lost, field, sticky));
     let redirect = redirect.and_then(|field| self::redirect(scope, lost, field)).map(Action::Redirect);
     let respond = respond.and_then(|field| self::respond(scope, known.base, field)).map(Action::Respond);
     upstream.or(redirect).or(respond)
@@ -75,7 +76,8 @@ fn one_of_them(scope: &mut Scope, route: Range<usize>, lost: &Lost, spans: [Opti
     }
 }
 
-fn upstream(scope: &mut Scope, known: &Known<'_>, field: &Spanned<String>) -> Option<UpstreamId> {
+/// The upstream of that name.
+pub(super) fn upstream(scope: &mut Scope, known: &Known<'_>, field: &Spanned<String>) -> Option<UpstreamId> {
     let name = field.get_ref();
     if let Some(id) = known.upstreams.id(name) {
         return Some(id);

@@ -10,13 +10,13 @@ use toml::Spanned;
 use super::action::{self, Known};
 use super::matcher::{MatchKey, matcher};
 use super::rollout::{refuse_second, rollout};
-use super::{Shelf, Upstreams, edits, names};
+use super::{Shelf, Upstreams, edits, names, split};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Match, PluginUse, Route, Server};
 use crate::config::recover::{Lost, Section};
 use crate::config::scope::Scope;
 use crate::config::suggest::Words;
-use crate::config::{codes, json, raw};
+use crate::config::{codes, defaults, json, raw, scalar};
 
 pub(crate) fn routes(
     scope: &mut Scope,
@@ -40,8 +40,12 @@ pub(crate) fn routes(
             let place = second.place.as_ref().map_or(span.clone(), |place| place.start..place.end);
             refuse_second(scope, place);
         }
-        let written =
-            action::Written { upstream: raw.upstream, redirect: raw.redirect, respond: raw.respond };
+        let written = action::Written {
+            upstream: raw.upstream,
+            sticky: raw.sticky,
+            redirect: raw.redirect,
+            respond: raw.respond,
+        };
         let action = action::action(scope, &known, span.clone(), &lost, written);
         let written = edits::Written {
             path: raw.path,
@@ -51,12 +55,36 @@ pub(crate) fn routes(
             response_headers: raw.response_headers,
         };
         let edits = edits::edits(scope, &lost, written);
+        let max_body = raw.max_body.and_then(|field| max_body(scope, server, &field));
+        let mirror = raw.mirror.and_then(|field| split::mirror(scope, &known, &lost, field));
+        let logged = raw.access_log.unwrap_or(true);
         if let Some(action) = action {
             let place = Some(scope.place(span));
-            routes.push(Route { name: name.into(), matcher, chain, action, edits, place });
+            routes.push(Route {
+                name: name.into(),
+                matcher,
+                chain,
+                action,
+                edits,
+                max_body,
+                mirror,
+                logged,
+                place,
+            });
         }
     }
     routes
+}
+
+/// At most what the server takes: a larger body is refused before its route is known.
+fn max_body(scope: &mut Scope, server: Option<&Server>, field: &Spanned<raw::Scalar>) -> Option<u64> {
+    let size = scope.keep(field.span(), scalar::size(field.get_ref(), defaults::MAX_BODY))? as u64;
+    if server.is_some_and(|server| size > server.limits.body_bytes) {
+        let message = format!("`{}` is above the limit of the server", field.get_ref());
+        let found = Diagnostic::error(codes::CONTRADICTION, message);
+        scope.report(field.span(), found.with_help("raise `body` in `[server.limits]` as well"));
+    }
+    Some(size)
 }
 
 /// What must be unique.

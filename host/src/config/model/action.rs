@@ -7,12 +7,14 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::ids::UpstreamId;
 
+use super::split::Split;
 use super::template::{Template, Variable};
 
 /// Where a route's requests go, unless a plugin answers or chooses an upstream.
 #[derive(Debug, Clone)]
 pub enum Action {
     Upstream(UpstreamId),
+    Split(Split),
     Redirect(Redirect),
     Respond(Respond),
 }
@@ -38,19 +40,29 @@ pub struct Respond {
 impl Action {
     /// The upstreams that a request may go to.
     pub fn upstreams(&self) -> impl Iterator<Item = UpstreamId> {
-        match self {
-            Action::Upstream(id) => Some(*id),
-            Action::Redirect(_) | Action::Respond(_) => None,
-        }
-        .into_iter()
+        let (one, several) = match self {
+            Action::Upstream(id) => (Some(*id), None),
+            Action::Split(split) => (None, Some(split.shares.iter().map(|share| share.upstream))),
+            Action::Redirect(_) | Action::Respond(_) => (None, None),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
     }
 
-    /// For people: `api`, `302 to https://{host}{path}{query}`, `a fixed 200`.
+    /// For people: `api`, `a 90 %, b 10 %`, `302 to https://{host}{path}{query}`, `a fixed 200`.
     pub fn told<'a>(&self, name: impl Fn(UpstreamId) -> Option<&'a str>) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = match self {
             Action::Upstream(id) => write!(text, "{}", name(*id).unwrap_or_default()),
+            Action::Split(split) => {
+                let shares = split.shares.iter().map(|share| {
+                    let percent = 100.0 * f64::from(share.weight) / split.total() as f64;
+                    format!("{} {percent:.4}", name(share.upstream).unwrap_or_default())
+                });
+                let shares =
+                    shares.map(|text| format!("{} %", text.trim_end_matches('0').trim_end_matches('.')));
+                write!(text, "{}", shares.collect::<Vec<_>>().join(", "))
+            }
             Action::Redirect(redirect) => write!(text, "{} to {}", redirect.status.as_u16(), redirect.to),
             Action::Respond(respond) => write!(text, "a fixed {}", respond.status.as_u16()),
         };

@@ -8,7 +8,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use toml::Spanned;
 
-use super::{FieldEdits, OneOrMany, PathEdits, Redirect, Respond, Rollout};
+use super::{
+    FieldEdits, Mirror, OneOrMany, PathEdits, Redirect, Respond, Rollout, Scalar, SplitKey, Targets,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
@@ -18,7 +20,8 @@ pub(crate) struct Route {
     pub(crate) matcher: Option<Spanned<Match>>,
     #[serde(default)]
     pub(crate) plugins: Vec<Spanned<PluginUse>>,
-    pub(crate) upstream: Option<Spanned<String>>,
+    pub(crate) upstream: Option<Spanned<Targets>>,
+    pub(crate) sticky: Option<Spanned<SplitKey>>,
     pub(crate) redirect: Option<Spanned<Redirect>>,
     pub(crate) respond: Option<Spanned<Respond>>,
     #[serde(default)]
@@ -26,6 +29,9 @@ pub(crate) struct Route {
     #[serde(default)]
     pub(crate) query: FieldEdits,
     pub(crate) host: Option<Spanned<String>>,
+    pub(crate) max_body: Option<Spanned<Scalar>>,
+    pub(crate) mirror: Option<Spanned<Mirror>>,
+    pub(crate) access_log: Option<bool>,
     #[serde(default)]
     pub(crate) request_headers: FieldEdits,
     #[serde(default)]

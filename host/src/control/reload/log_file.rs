@@ -4,20 +4,24 @@
 use crate::config::codes;
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Config, LogSink};
-use crate::observe::access_log::{AccessLog, OpenFailed, Opened, Sink};
+use crate::observe::access_log::{AccessLog, OpenFailed, Opened, Sink, Style};
 use crate::observe::lines::Counts;
+
+use super::log_style;
 
 /// The access log, and where its lines go.
 pub struct LogFile {
     /// Once there was one it stays: an earlier generation may still write into it.
     log: Option<AccessLog>,
     sink: Option<LogSink>,
+    style: Style,
     counts: Counts,
 }
 
 /// What a configuration wants of the access log, opened as far as that can fail.
 pub(super) struct Prepared {
     sink: Option<LogSink>,
+    style: Style,
     opened: Option<Opened>,
 }
 
@@ -29,12 +33,12 @@ impl LogFile {
     pub fn start(config: &Config, counts: Counts) -> Result<Self, OpenFailed> {
         let sink = config.access_log.as_ref().map(|log| log.sink.clone());
         let log = sink.as_ref().map(|sink| first(sink, &counts)).transpose()?;
-        Ok(Self { log, sink, counts })
+        Ok(Self { log, sink, style: style_of(config), counts })
     }
 
     /// The log of a generation that logs.
     pub fn log(&self) -> Option<AccessLog> {
-        self.sink.as_ref().and(self.log.clone())
+        self.sink.as_ref().and(self.log.as_ref()).map(|log| log.styled(self.style.clone()))
     }
 
     /// Opens what a configuration wants, and changes nothing yet.
@@ -46,7 +50,7 @@ impl LogFile {
             }
             _ => None,
         };
-        Ok(Prepared { sink, opened })
+        Ok(Prepared { sink, style: style_of(config), opened })
     }
 
     /// Has the lines go where the configuration wants them from now on.
@@ -61,6 +65,7 @@ impl LogFile {
             }
         }
         self.sink = prepared.sink;
+        self.style = prepared.style;
         Ok(())
     }
 
@@ -82,6 +87,10 @@ fn first(sink: &LogSink, counts: &Counts) -> Result<AccessLog, OpenFailed> {
     let opened = sink.open()?;
     AccessLog::start(opened, counts.clone())
         .map_err(|source| OpenFailed { path: sink.path().to_owned(), source })
+}
+
+fn style_of(config: &Config) -> Style {
+    config.access_log.as_ref().map(log_style::style).unwrap_or_default()
 }
 
 fn unopened(error: &OpenFailed) -> Diagnostic {

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::registry::Registry;
@@ -11,7 +12,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::observe::lines::{Counts, Lines, Target};
 
-use super::Record;
+use super::{Format, Record};
 
 /// Where the lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,25 @@ pub struct OpenFailed {
 
 /// The access log. Cloning shares it.
 #[derive(Clone)]
-pub struct AccessLog(Lines);
+pub struct AccessLog {
+    lines: Lines,
+    style: Arc<Style>,
+}
+
+/// Which lines are written, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Style {
+    pub format: Format,
+    /// Of the requests, in percent. Those that failed (5xx, or no response) are always written.
+    pub sample: u8,
+}
+
+impl Default for Style {
+    /// Every line, in JSON.
+    fn default() -> Self {
+        Self { format: Format::Json, sample: 100 }
+    }
+}
 
 /// A sink that is open.
 pub struct Opened(Target);
@@ -81,33 +100,44 @@ impl AccessLog {
     /// # Errors
     /// No thread can be started.
     pub fn start(sink: Opened, counts: Counts) -> io::Result<Self> {
-        Lines::start("access-log", sink.0, counts).map(Self)
+        let lines = Lines::start("access-log", sink.0, counts)?;
+        Ok(Self { lines, style: Arc::default() })
+    }
+
+    /// The same log, whose lines look like this.
+    #[must_use]
+    pub fn styled(&self, style: Style) -> Self {
+        Self { lines: self.lines.clone(), style: Arc::new(style) }
     }
 
     /// Has the lines go to another sink, or to the same path anew.
     pub fn redirect(&self, sink: Opened) {
-        self.0.redirect(sink.0);
+        self.lines.redirect(sink.0);
     }
 
     /// Lines that were dropped so far.
     pub fn dropped(&self) -> u64 {
-        self.0.dropped()
+        self.lines.dropped()
+    }
+
+    /// Whether the line of a request with this status is wanted. To be asked once.
+    pub fn wants(&self, status: u16) -> bool {
+        let sample = self.style.sample;
+        sample >= 100 || status >= 500 || status == 0 || fastrand::u8(0..100) < sample
     }
 
     /// Hands a line to the writer. Never waits.
     pub fn write(&self, record: &Record<'_>) {
-        let mut line = Vec::with_capacity(512);
-        if serde_json::to_writer(&mut line, record).is_err() {
-            self.0.drop_one();
+        let Ok(line) = self.style.format.line(record) else {
+            self.lines.drop_one();
             return;
-        }
-        line.push(b'\n');
-        self.0.send(line);
+        };
+        self.lines.send(line);
     }
 
     /// Waits until what was handed over so far is written, at most `deadline` long.
     pub fn flush(&self, deadline: Duration) -> bool {
-        self.0.flush(deadline)
+        self.lines.flush(deadline)
     }
 }
 

@@ -50,6 +50,7 @@ pub(super) async fn answer(http1: &Http1, mut stream: Box<Downstream>, failed: F
             request_bytes: 0,
             response_bytes: sent,
             user_agent: None,
+            referer: None,
             route: None,
             upstream: None,
             peer: None,

@@ -50,6 +50,9 @@ fn prepare(session: &mut Session, ctx: &mut Ctx) -> Result<(), Failed> {
             if facts.raw_target.is_empty() && !entry.chain.is_empty() {
                 facts.raw_target = Bytes::copy_from_slice(head.raw_path());
             }
+            if !entry.logged {
+                drop(ctx.take_access_log());
+            }
             Ok(())
         }
         None => Err(Failed::new(Kind::NoRoute)),

@@ -31,7 +31,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) {
             ctx.take_back_request(session);
         }
     }
-    if let Some(access_log) = ctx.take_access_log() {
+    if let Some(access_log) = ctx.take_access_log().filter(|log| log.wants(status)) {
         let sent = Sent {
             status,
             duration,
@@ -109,6 +109,7 @@ fn write(log: &AccessLog, head: Option<&RequestHeader>, ctx: &Ctx, sent: &Sent) 
         request_bytes: sent.request_bytes,
         response_bytes: sent.response_bytes,
         user_agent: field(header::USER_AGENT),
+        referer: field(header::REFERER),
         route: ctx.entry().map(|entry| &*entry.name),
         upstream: upstream.as_deref(),
         peer: ctx.peer().map(|peer| peer as &dyn Display),

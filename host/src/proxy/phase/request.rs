@@ -24,6 +24,7 @@ const LINGER: Duration = Duration::from_secs(2);
 
 /// `true`: the request was answered here.
 pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
+    super::body_limit::check_length(session.req_header(), ctx).map_err(|failed| fail(ctx, failed))?;
     let plan = ctx.chain().map(Chain::request_body).unwrap_or_default();
     if plan != BodyPlan::None && !take_body(session, ctx, plan).await? {
         return refuse_body(session, ctx).await;

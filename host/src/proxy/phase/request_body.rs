@@ -7,6 +7,7 @@ use pingora::{Error, ErrorType, Result};
 use crate::plugin::exchange::{BodyDecision, Piece, Place};
 use crate::proxy::ctx::{Ctx, RequestBody};
 use crate::proxy::failure::{Failed, Kind, raise};
+use crate::proxy::mirror;
 
 /// HTTP/2 clients often end a body with an empty frame. Pingora would write it to an HTTP/1.1 upstream as a
 /// chunk of length 0, which is the end, and then the end once more: the second one would be read as the start
@@ -26,6 +27,7 @@ pub(crate) async fn run(
         let piece = Piece { data: body.take().unwrap_or_default(), place };
         *body = Some(filter(session, ctx, piece).await?);
     }
+    mirror::body(ctx, body.as_ref(), end_of_stream);
     if end_of_stream && body.as_ref().is_some_and(Bytes::is_empty) {
         *body = None;
     }

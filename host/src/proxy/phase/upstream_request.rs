@@ -9,9 +9,9 @@ use pingora::{Error, ErrorType, Result};
 use crate::phase::Phase;
 use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::{Ctx, RequestBody};
-use crate::proxy::edit;
 use crate::proxy::expectation;
 use crate::proxy::failure::{Failed, Kind, raise};
+use crate::proxy::{edit, mirror};
 use crate::upstream::Endpoint;
 
 use super::response_body::ResponseBody;
@@ -49,6 +49,9 @@ pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &m
     if head.remove_header(&header::EXPECT).is_some() {
         expectation::meet(session, ctx).await?;
     }
+    // A second attempt is sent the body from its start.
+    ctx.received = 0;
+    mirror::begin(session, head, ctx);
     Ok(())
 }
 

@@ -14,6 +14,9 @@ fn route(name: &str, matcher: Match) -> Route {
         chain: Vec::new(),
         action: Action::Upstream(UpstreamId(0)),
         edits: Edits::default(),
+        max_body: None,
+        mirror: None,
+        logged: true,
         place: None,
     }
 }
