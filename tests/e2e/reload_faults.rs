@@ -117,7 +117,7 @@ fn p23_a_plugin_that_is_copied_byte_by_byte_is_the_old_or_the_new_one() {
     let copying = Arc::clone(&done);
     let copy = thread::Builder::new().name("copy".to_owned()).spawn(move || {
         use std::io::Write as _;
-        for version in 0.. {
+        for version in (0..=u8::MAX).cycle() {
             let mut file = fs::File::create(&path).unwrap();
             for piece in whole.chunks(64) {
                 file.write_all(piece).unwrap();
