@@ -30,6 +30,7 @@ mod defaults;
 mod json;
 mod manifest;
 mod scalar;
+mod shown;
 mod template;
 
 mod example;

@@ -43,6 +43,8 @@ pub struct Generation {
     pub policy: Policy,
     /// What new connections are taken by.
     pub listeners: Listeners,
+    /// What its configuration says, for people, without secrets.
+    pub shown: serde_json::Value,
     /// Where each request has its line.
     pub access_log: Option<AccessLog>,
     /// Attributes that the access log writes.

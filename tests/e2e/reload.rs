@@ -287,3 +287,22 @@ fn the_command_says_what_became_of_it() {
     let finished = run(&[]).expect_code(1);
     assert!(finished.stderr.contains("addres"), "{}", finished.stderr);
 }
+
+#[test]
+fn the_configuration_that_serves_is_shown_without_secrets() {
+    let origin = marked(&Gate::default());
+    let proxy = Setup::new()
+        .plugin("mark", &guest("mark"), "config = { name = \"secret-of-manifest\" }")
+        .upstream("main", &origin)
+        .route_all(r#"[{ name = "mark", config = { name = "secret-of-route" } }]"#, "main")
+        .start();
+    let shown = || proxy.admin("/config").expect_status(200).text();
+    for text in ["\"mark\"", "\"***\"", &origin.address().to_string(), "edgewright.toml"] {
+        assert!(shown().contains(text), "`{text}` in {}", shown());
+    }
+    assert!(!shown().contains("secret"), "{}", shown());
+    proxy.edit_config(|text| text.replace("name = \"all\"", "name = \"renamed\""));
+    assert!(!shown().contains("renamed"), "not before it serves");
+    let _ = proxy.reload().expect_status(200);
+    assert!(shown().contains("renamed"));
+}

@@ -9,7 +9,7 @@ use super::diagnostic::{Diagnostic, Severity};
 use super::model::Config;
 use super::root::{Root, Taking};
 use super::scope::Scope;
-use super::{Checked, defaults, raw, source, syntax};
+use super::{Checked, defaults, raw, shown, source, syntax};
 
 /// Reads and checks a configuration file with all that it names but the components themselves.
 ///
@@ -19,12 +19,13 @@ pub fn load(path: &Path) -> Result<Checked, Vec<Diagnostic>> {
     let file = source::read(path).map_err(|found| vec![without_file(found)])?;
     let tree = syntax::parse(&file).map_err(|found| vec![found])?;
     let mut scope = Scope::new(file.clone());
-    let config = checked(&mut scope, Root::new(tree), path);
+    let mut config = checked(&mut scope, Root::new(tree), path);
     let mut found = scope.into_found();
     found.sort_by_cached_key(|diagnostic| order(diagnostic, path));
     if found.iter().any(|found| found.severity == Severity::Error) {
         return Err(found);
     }
+    config.shown = shown::of(&file, &config.plugins);
     Ok(Checked { config, warnings: found })
 }
 
@@ -104,6 +105,7 @@ fn checked(scope: &mut Scope, mut root: Root<'_>, path: &Path) -> Config {
         routes,
         access_log,
         admin,
+        shown: serde_json::Value::Null,
         plugin_dir: Some(plugin_dir),
         plugin_cache,
     }

@@ -52,6 +52,8 @@ pub struct Config {
     pub routes: Vec<Route>,
     pub access_log: Option<AccessLog>,
     pub admin: Option<Admin>,
+    /// What it says, for people, without secrets.
+    pub shown: serde_json::Value,
     /// The plugins directory; none where plugins are named by their files.
     pub plugin_dir: Option<PathBuf>,
     /// Where compiled plugins are kept between starts.

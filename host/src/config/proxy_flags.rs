@@ -11,7 +11,7 @@ use super::model::{
     Route, Server,
 };
 use super::raw::Scalar;
-use super::{Checked, address, codes, defaults, file_kind, manifest, overlap};
+use super::{Checked, address, codes, defaults, file_kind, manifest, overlap, shown};
 use crate::ids::{PluginId, UpstreamId};
 
 /// The flags of `edgewright proxy`, as they are given.
@@ -68,6 +68,7 @@ pub fn for_proxy(flags: &ProxyFlags) -> Result<Checked, Vec<Diagnostic>> {
         dns: defaults::dns(),
         listeners: vec![Listener { address: from, h2: false, proxy_protocol: ProxyProtocol::Off, tls: None }],
         upstreams: vec![defaults::upstream("default".into(), vec![peer])],
+        shown: shown::of_flags(&flags.to, &plugins),
         plugins,
         unused_plugins: Vec::new(),
         routes: vec![Route {

@@ -1,4 +1,4 @@
-//! The admin address: `/metrics`, `/healthz`, `/readyz` and `/status`, which are read only, and `/reload`. On a
+//! The admin address: `/metrics`, `/healthz`, `/readyz`, `/status` and `/config`, which are read only, and `/reload`. On a
 //! service of its own, so that it answers however busy the workers are.
 
 mod reload;
@@ -84,8 +84,12 @@ impl Admin {
                     status::Status::of(&self.facts, self.health.state(), &generation, last.as_deref());
                 json(StatusCode::OK, &status)
             }
-            "/" => text(StatusCode::OK, "/metrics /healthz /readyz /status /reload\n"),
-            _ => text(StatusCode::NOT_FOUND, "there are /metrics, /healthz, /readyz, /status and /reload\n"),
+            "/config" => json(StatusCode::OK, &self.generation.load().shown),
+            "/" => text(StatusCode::OK, "/metrics /healthz /readyz /status /config /reload\n"),
+            _ => text(
+                StatusCode::NOT_FOUND,
+                "there are /metrics, /healthz, /readyz, /status, /config and /reload\n",
+            ),
         }
     }
 }

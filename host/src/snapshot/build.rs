@@ -170,6 +170,7 @@ impl Builder {
             upstreams,
             policy: Policy::of(&config.server),
             listeners,
+            shown: config.shown.clone(),
             access_log: None,
             log_attributes: config.access_log.as_ref().map(|log| log.attributes.clone()).unwrap_or_default(),
             unrouted: self.families.of(""),

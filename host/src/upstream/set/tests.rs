@@ -31,6 +31,7 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
         routes: Vec::new(),
         access_log: None,
         admin: None,
+        shown: serde_json::Value::Null,
         plugin_dir: None,
         plugin_cache: None,
     }
