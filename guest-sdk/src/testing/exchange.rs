@@ -421,7 +421,7 @@ mod tests {
         let mut exchange = Exchange::get("/a");
         for number in 1..=2 {
             exchange.on_upstream_request(&Bodies, &Attempt { number, ..Attempt::default() });
-            assert_eq!(exchange.request_header_all("x-attempt"), [number.to_string().as_str().into()]);
+            assert_eq!(exchange.request_header_all("x-attempt"), [Bytes::from(number.to_string())]);
         }
     }
 
