@@ -112,3 +112,61 @@ pub enum CounterError {
     #[error("there is no room for another key: `limits.counters` of the manifest is reached")]
     Full,
 }
+
+/// Why nothing was defined or counted: WIT `metrics.metric-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum MetricError {
+    /// The name is not 1 to 64 of `a-z`, `0-9` and `_` with a letter first, or has an ending that the proxy makes.
+    #[error("not the name of a metric, or one that ends as the proxy's own do")]
+    InvalidName,
+    /// A label is not named by the same rules, or is there twice; there are more than 8; or a value is over 128 bytes.
+    #[error("a label's name is not one or is taken, there are more than 8, or a value is over 128 bytes")]
+    InvalidLabel,
+    /// Bounds are not finite and ascending, or more than 32; or the value is not finite, or a counter would shrink.
+    #[error("a value or bound is not finite or out of order")]
+    InvalidValue,
+    /// The name is taken by a metric of another kind or with other labels.
+    #[error("the name is taken by a metric of another kind or with other labels")]
+    Conflict,
+    /// There are as many metrics or series as there may be.
+    #[error("there is no room for another metric or series: `limits.series` of the manifest is reached")]
+    TooMany,
+    /// There is no such metric, or it has another kind or another number of labels.
+    #[error("no such metric, of this kind and with this number of labels")]
+    Unknown,
+}
+
+/// Why there is no answer: WIT `http-client.http-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum HttpError {
+    /// There is no request: `configure` can't call.
+    #[error("there is no request to call for")]
+    WrongPhase,
+    /// Method, URL, a header line or the size of the body is out of bounds.
+    #[error("method, URL, header or body of the call is out of bounds")]
+    InvalidCall,
+    /// The origin of the URL is not granted.
+    #[error("the manifest does not grant this origin: `grants.http`")]
+    NotGranted,
+    /// The address is private, link-local, the proxy's machine or the proxy itself.
+    #[error("the origin has an address that plugins may not reach")]
+    RefusedAddress,
+    /// The plugin has called as often for this request as `limits.http-calls` of the manifest says.
+    #[error("too many calls for one request: `limits.http-calls` of the manifest is reached")]
+    TooMany,
+    /// The time was over.
+    #[error("the time of the call was over")]
+    TimedOut,
+    /// The name has no address, or there is no connection, or it broke.
+    #[error("the origin could not be reached")]
+    Unreachable,
+    /// The certificate is not good for the name, or the handshake failed.
+    #[error("the TLS handshake failed")]
+    Tls,
+    /// What came is not HTTP/1.1, or its head is over 64 KiB.
+    #[error("the answer is not HTTP/1.1")]
+    InvalidAnswer,
+    /// The body is larger than `limits.http-answer` of the manifest says.
+    #[error("the answer is larger than `limits.http-answer` of the manifest")]
+    TooLarge,
+}

@@ -4,9 +4,9 @@
 #[cfg(target_arch = "wasm32")]
 mod component;
 #[cfg(target_arch = "wasm32")]
-pub(crate) use component::{counter, kv, log, request, response};
+pub(crate) use component::{counter, http_client, kv, log, metrics, request, response};
 
 #[cfg(not(target_arch = "wasm32"))]
 mod double;
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use double::{counter, kv, log, request, response};
+pub(crate) use double::{counter, http_client, kv, log, metrics, request, response};

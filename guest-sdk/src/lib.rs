@@ -65,8 +65,10 @@ mod tls;
 mod verdict;
 
 pub mod counter;
+pub mod http_client;
 pub mod kv;
 pub mod log;
+pub mod metrics;
 pub mod query;
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -84,7 +86,8 @@ pub use bytes::Bytes;
 pub use edgewright_sdk_macros::plugin;
 pub use entry::Entry;
 pub use error::{
-    AttributeError, CounterError, HashKeyError, HeaderError, KvError, StatusError, TargetError, UpstreamError,
+    AttributeError, CounterError, HashKeyError, HeaderError, HttpError, KvError, MetricError, StatusError,
+    TargetError, UpstreamError,
 };
 pub use header::Header;
 pub use plugin::Plugin;

@@ -40,11 +40,15 @@
 pub(crate) mod clock;
 mod exchange;
 mod head;
+mod http;
+mod metric;
 pub(crate) mod rules;
 pub(crate) mod state;
 
 pub use clock::advance;
 pub use exchange::{Exchange, Outcome};
+pub use http::on_http;
+pub use metric::metric;
 
 use crate::Plugin;
 

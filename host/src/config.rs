@@ -18,6 +18,7 @@ mod source;
 mod syntax;
 
 mod raw;
+pub mod reach;
 mod recover;
 mod root;
 mod scope;

@@ -51,7 +51,7 @@ mod error;
 
 pub use artifact::{COMPILE_ARGUMENT, compile_child};
 pub use body::BodyPlan;
-pub use capability::Capability;
+pub use capability::{Capability, Names, Surroundings};
 pub use chain::Chain;
 pub use configuration::ConfigId;
 pub use contract::{Access, Import, Kind, PACKAGE};

@@ -6,6 +6,7 @@ mod carry_over;
 mod metrics;
 mod mirror;
 mod rollout;
+mod surroundings;
 
 use std::sync::Arc;
 

@@ -15,7 +15,9 @@ macro_rules! same_errors {
 use same_errors;
 
 pub(crate) mod counter;
+pub(crate) mod http_client;
 pub(crate) mod kv;
+pub(crate) mod metrics;
 
 use crate::bindings::imports::edgewright::plugin::response as wit_response;
 use crate::bindings::imports::edgewright::plugin::{log as wit_log, request as wit_request, types};

@@ -2,7 +2,9 @@
 //! `testing` has lent to this thread. Must not know how a test is written.
 
 pub(crate) mod counter;
+pub(crate) mod http_client;
 pub(crate) mod kv;
+pub(crate) mod metrics;
 
 use crate::testing::state::{Phase, State, change, current};
 use crate::{

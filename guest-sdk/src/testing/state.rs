@@ -50,6 +50,7 @@ pub(crate) struct State {
     /// The key that a plugin set.
     pub(crate) hash_key: Option<Bytes>,
     pub(crate) response: Option<Answer>,
+    pub(crate) http_calls: usize,
     pub(crate) logged: Vec<(Level, String)>,
     /// The request before its first attempt.
     pub(crate) before: Option<Box<Sent>>,

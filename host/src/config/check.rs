@@ -11,6 +11,7 @@ mod edits;
 mod grants;
 mod health;
 mod host;
+mod http_origin;
 mod identity;
 mod listeners;
 mod log_format;

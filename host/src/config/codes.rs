@@ -138,6 +138,10 @@ codes! {
         "A manifest stands beside the component that it describes.";
     PLUGIN_TWICE = 607, "plugin is given twice",
         "Two files stand for one plugin name.";
+    BAD_ORIGIN = 620, "origin can't be granted",
+        "Origins that a plugin may call are a scheme, a host and perhaps a port; private addresses need a word.";
+    BAD_VARIABLE = 621, "not a variable",
+        "Variables of the environment have a name without `=`, spaces and control characters.";
     PLUGIN_LOAD = 650, "plugin can't be loaded",
         "The file is no component of this contract, asks for what is not granted, or can't be compiled.";
     PLUGIN_CONFIGURE = 651, "plugin refuses its configuration",

@@ -81,6 +81,18 @@ pub(crate) const SLOW_START: RangeInclusive<Duration> = Duration::ZERO..=Duratio
 
 /// As nginx and Caddy: browsers don't remember it, so that a slip can be mended.
 pub(crate) const REDIRECT_STATUS: StatusCode = StatusCode::FOUND;
+/// Series of `metrics`: all plugins together have 10,000.
+pub(crate) const SERIES: RangeInclusive<usize> = 1..=10_000;
+/// Some metrics with some labels each; a path or an address as a label is past it soon.
+pub(crate) const METRIC_SERIES: usize = 1_000;
+/// HTTP calls for one request: a request that costs more is an attack on somebody.
+pub(crate) const HTTP_CALLS: RangeInclusive<usize> = 1..=100;
+/// A look-up or two in each phase.
+pub(crate) const HTTP_CALLS_DEFAULT: usize = 8;
+/// What one answer may hold: it is copied into the guest's memory.
+pub(crate) const HTTP_ANSWER: RangeInclusive<u64> = 1024..=64 * 1024 * 1024;
+/// Far more than a token or a set of keys.
+pub(crate) const HTTP_ANSWER_DEFAULT: usize = 1024 * 1024;
 
 /// Shares.
 pub(crate) const PERCENT: RangeInclusive<usize> = 0..=100;

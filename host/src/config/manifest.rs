@@ -50,13 +50,13 @@ pub(crate) fn beside(component: &Path) -> Beside {
     let raw: Option<recover::Section<raw::Manifest>> = recover::section(&mut scope, "manifest", tree);
     let raw = raw.map(|section| section.value).unwrap_or_default();
     let config = raw.config.as_ref().map(|config| scope.place(config.span()));
-    let manifest = checked(&mut scope, raw);
+    let manifest = checked(&mut scope, raw, path.parent().unwrap_or(Path::new("")));
     Beside { manifest, config, found: scope.into_found() }
 }
 
-fn checked(scope: &mut Scope, mut raw: raw::Manifest) -> Manifest {
+fn checked(scope: &mut Scope, mut raw: raw::Manifest, base: &Path) -> Manifest {
     let default = defaults::manifest();
-    let grants = check::grants(scope, raw.grants, &mut raw.limits);
+    let grants = check::grants(scope, raw.grants, &mut raw.limits, base);
     Manifest {
         description: raw.description,
         isolation: scope.value(raw.isolation, default.isolation, |text| {

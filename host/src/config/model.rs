@@ -24,7 +24,7 @@ use rustls::sign::CertifiedKey;
 use crate::ids::PluginId;
 use crate::log_field::LogField;
 
-pub use grants::Grants;
+pub use grants::{Grants, HttpGrant, HttpOrigin, Scheme};
 
 use super::diagnostic::Place;
 

@@ -4,6 +4,7 @@
 mod access_log;
 mod action;
 mod edits;
+mod http_origin;
 mod listener;
 mod manifest;
 mod plugins;
@@ -17,6 +18,7 @@ mod value;
 pub(crate) use access_log::{AccessLog, Admin};
 pub(crate) use action::{Redirect, Respond};
 pub(crate) use edits::{FieldEdits, PathEdits, Rewrite};
+pub(crate) use http_origin::HttpOrigin;
 pub(crate) use listener::{Identity, Listener};
 pub(crate) use manifest::{Body, BodyMode, Grants, Limits, Manifest, Quarantine};
 pub(crate) use plugins::Plugins;

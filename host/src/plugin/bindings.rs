@@ -12,9 +12,13 @@ wasmtime::component::bindgen!({
     path: "../wit",
     world: "edgewright:plugin/plugin",
     // A host call may end the call of the guest: its budget of host calls is counted.
-    imports: { default: trappable },
+    imports: {
+        // Waits: on a fiber, without holding its worker.
+        "edgewright:plugin/http-client.send": async | trappable,
+        default: trappable,
+    },
     additional_derives: [PartialEq],
 });
 
-pub use edgewright::plugin::{counter, kv, log, request, response, types};
+pub use edgewright::plugin::{counter, http_client, kv, log, metrics, request, response, types};
 pub use exports::edgewright::plugin::{error_filter, log_filter, upstream_request_filter};

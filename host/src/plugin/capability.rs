@@ -2,23 +2,33 @@
 //! is kept by the plugin's name, so that it outlives a reload. Must not know the contract's types.
 
 pub(super) mod counter;
+pub(super) mod environment;
+pub(super) mod http;
 pub(super) mod kv;
+pub(super) mod metrics;
 mod shelf;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::config::model::Grants;
+use prometheus_client::registry::Registry;
+
+pub use self::http::{Names, Surroundings};
+
+use super::error::LoadReason;
+use crate::config::model::{Grants, HttpGrant};
 
 /// A capability of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     Kv,
     Counter,
+    Metrics,
+    Http,
 }
 
 impl Capability {
-    const ALL: [Self; 2] = [Self::Kv, Self::Counter];
+    const ALL: [Self; 4] = [Self::Kv, Self::Counter, Self::Metrics, Self::Http];
 
     /// By the name of its interface.
     pub(super) fn of_interface(interface: &str) -> Option<Self> {
@@ -29,6 +39,8 @@ impl Capability {
         match self {
             Self::Kv => "kv",
             Self::Counter => "counter",
+            Self::Metrics => "metrics",
+            Self::Http => "http-client",
         }
     }
 
@@ -37,13 +49,22 @@ impl Capability {
         match self {
             Self::Kv => "kv",
             Self::Counter => "counter",
+            Self::Metrics => "metrics",
+            Self::Http => "http",
         }
+    }
+
+    /// Whether a call of it may wait.
+    pub(super) fn waits(self) -> bool {
+        self == Self::Http
     }
 
     pub(super) fn is_granted(self, grants: &Grants) -> bool {
         match self {
             Self::Kv => grants.kv.is_some(),
             Self::Counter => grants.counter.is_some(),
+            Self::Metrics => grants.metrics.is_some(),
+            Self::Http => grants.http.is_some(),
         }
     }
 }
@@ -53,6 +74,10 @@ impl Capability {
 pub(super) struct Capabilities {
     pub(super) kv: Option<Arc<kv::Store>>,
     pub(super) counters: Option<Arc<counter::Counters>>,
+    /// With the version of the component, which its metrics belong to.
+    pub(super) metrics: Option<(Arc<metrics::Meters>, Arc<str>)>,
+    pub(super) http: Option<Arc<http::Http>>,
+    pub(super) environment: Vec<(String, String)>,
 }
 
 /// What is kept for plugins, by their names. It is gone with the last plugin of the name.
@@ -60,12 +85,36 @@ pub(super) struct Capabilities {
 pub(super) struct Kept {
     kv: Mutex<HashMap<Arc<str>, Weak<kv::Store>>>,
     counters: Mutex<HashMap<Arc<str>, Weak<counter::Counters>>>,
+    meters: Mutex<HashMap<Arc<str>, Weak<metrics::Meters>>>,
+    board: Arc<metrics::Board>,
+    calls: http::Outcomes,
+    surroundings: Mutex<Option<Arc<Surroundings>>>,
 }
 
 impl Kept {
+    /// Adds what plugins count themselves, and how their calls go.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register_collector(Box::new(metrics::Shown(Arc::clone(&self.board))));
+        self.calls.register(registry);
+    }
+
+    /// Plugins that are loaded from now on are surrounded by these.
+    pub(super) fn surround(&self, surroundings: Surroundings) {
+        let mut current = self.surroundings.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = Some(Arc::new(surroundings));
+    }
+
     /// What a plugin gets that is loaded now; with what a plugin of its name has kept so far.
-    pub(super) fn grant(&self, plugin: &Arc<str>, grants: &Grants) -> Capabilities {
-        Capabilities {
+    ///
+    /// # Errors
+    /// Something that is granted is not there.
+    pub(super) fn grant(
+        &self,
+        plugin: &Arc<str>,
+        version: &str,
+        grants: &Grants,
+    ) -> Result<Capabilities, LoadReason> {
+        Ok(Capabilities {
             kv: grants.kv.map(|bytes| {
                 let store = kept(&self.kv, plugin, kv::Store::default);
                 store.allow(bytes);
@@ -76,11 +125,26 @@ impl Kept {
                 counters.allow(keys);
                 counters
             }),
-        }
+            metrics: grants.metrics.map(|series| {
+                let make = || metrics::Meters::new(plugin, &self.board);
+                let meters = kept(&self.meters, plugin, make);
+                meters.allow(series);
+                (meters, version.into())
+            }),
+            http: grants.http.as_ref().map(|grant| self.http(plugin, grant)).transpose()?.map(Arc::new),
+            environment: environment::of(&grants.env)?,
+        })
+    }
+
+    fn http(&self, plugin: &Arc<str>, grant: &HttpGrant) -> Result<http::Http, LoadReason> {
+        let surroundings = self.surroundings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Without any, no name is known.
+        let surroundings = surroundings.unwrap_or_default();
+        http::Http::new(plugin, grant, &surroundings, &self.calls)
     }
 }
 
-fn kept<T>(all: &Mutex<HashMap<Arc<str>, Weak<T>>>, plugin: &Arc<str>, make: fn() -> T) -> Arc<T> {
+fn kept<T>(all: &Mutex<HashMap<Arc<str>, Weak<T>>>, plugin: &Arc<str>, make: impl FnOnce() -> T) -> Arc<T> {
     let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
     all.retain(|_, one| one.strong_count() > 0);
     if let Some(one) = all.get(plugin).and_then(Weak::upgrade) {
@@ -99,15 +163,19 @@ mod tests {
     fn a_plugin_that_is_loaded_again_finds_what_it_kept() {
         let kept = Kept::default();
         let grants = Grants { kv: Some(1 << 20), ..Grants::default() };
-        let before = kept.grant(&"a".into(), &grants);
+        let before = kept.grant(&"a".into(), "v1", &grants).expect("granted");
         before.kv.as_ref().expect("granted").set("k", b"v".to_vec(), None).expect("room");
-        let after = kept.grant(&"a".into(), &grants);
+        let after = kept.grant(&"a".into(), "v1", &grants).expect("granted");
         drop(before);
         assert_eq!(after.kv.as_ref().expect("granted").get("k"), Some(b"v".to_vec()));
         assert!(after.counters.is_none());
-        let other = kept.grant(&"b".into(), &grants);
+        let other = kept.grant(&"b".into(), "v1", &grants).expect("granted");
         assert_eq!(other.kv.as_ref().expect("granted").get("k"), None, "a store of its own");
         drop(after);
-        assert_eq!(kept.grant(&"a".into(), &grants).kv.expect("granted").get("k"), None, "it went with `a`");
+        assert_eq!(
+            kept.grant(&"a".into(), "v1", &grants).expect("granted").kv.expect("granted").get("k"),
+            None,
+            "it went with `a`"
+        );
     }
 }

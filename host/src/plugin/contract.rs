@@ -148,7 +148,8 @@ impl Survey {
     /// that is not ready yet, and `poll` waits for it: language runtimes import the one without the other.
     pub(super) fn waits(&self) -> bool {
         let imports = |interface| self.imports.iter().any(|import| import.name.starts_with(interface));
-        imports("wasi:io/poll@") && imports("wasi:clocks/monotonic-clock@")
+        let sleeps = imports("wasi:io/poll@") && imports("wasi:clocks/monotonic-clock@");
+        sleeps || self.capabilities().any(Capability::waits)
     }
 
     /// Whether the host takes it.

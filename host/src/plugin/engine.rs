@@ -11,7 +11,7 @@ use wasmtime::component::Linker;
 use wasmtime::{Config, Inlining, OptLevel};
 
 use super::artifact::Cache;
-use super::capability::Kept;
+use super::capability::{Kept, Surroundings};
 use super::epoch::{Pulses, Ticker};
 use super::error::EngineError;
 use super::linker;
@@ -98,6 +98,12 @@ impl Engine {
     /// Adds the metrics of all plugins, those loaded later included, under their whole names: `edgewright_plugin_…`.
     pub fn register(&self, registry: &mut Registry) {
         self.0.metrics.register(registry);
+        self.0.kept.register(registry);
+    }
+
+    /// Plugins that are loaded from now on, and may call, are surrounded by these.
+    pub fn surround(&self, surroundings: Surroundings) {
+        self.0.kept.surround(surroundings);
     }
 
     /// Takes the metrics of a plugin away that no generation has any more.

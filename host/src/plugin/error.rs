@@ -64,6 +64,8 @@ pub enum LoadReason {
     NeedsGrants { missing: Vec<Capability> },
     #[error("the manifest's `body.{key}` is `{mode}`, and it does not export `{phase}`")]
     NoBodyPhase { key: &'static str, mode: &'static str, phase: Phase },
+    #[error("{0}")]
+    Ungrantable(String),
     #[error("does not fit the contract `{PACKAGE}`: {}", printable(.0))]
     Mismatch(String),
     #[error("does not compile: {}", printable(.0))]
@@ -84,7 +86,7 @@ impl LoadReason {
     /// What to do about it.
     pub fn help(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Unreadable(_) | Self::Compiler(_) => return None,
+            Self::Unreadable(_) | Self::Compiler(_) | Self::Ungrantable(_) => return None,
             Self::NotAFile | Self::Empty | Self::Elf | Self::NotWasm | Self::Damaged(_) => {
                 "build the plugin again (in Rust: `cargo build --release --target wasm32-wasip2`), and \
                  copy the `.wasm` file whole"

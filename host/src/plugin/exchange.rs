@@ -67,6 +67,8 @@ pub struct Exchange {
     pub attempt: Option<Attempt>,
     /// Why the request can't be served; only in `error-filter`.
     pub trouble: Option<Trouble>,
+    /// HTTP calls that plugins made for this request.
+    pub http_calls: HttpCalls,
     /// The finished request; only in `log-filter`.
     pub entry: Option<Entry>,
 }
@@ -199,6 +201,28 @@ impl Attributes {
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0.iter().map(|(key, value)| (&**key, value.as_slice()))
+    }
+}
+
+/// HTTP calls by plugin: few, so a list.
+#[derive(Debug, Clone, Default)]
+pub struct HttpCalls(Vec<(Arc<str>, usize)>);
+
+impl HttpCalls {
+    /// Whether a plugin that may make `most` calls may make one more, which is counted then.
+    pub(super) fn count_one(&mut self, plugin: &Arc<str>, most: usize) -> bool {
+        let known = self.0.iter_mut().find(|(name, _)| name == plugin);
+        let count = match known {
+            Some((_, count)) => count,
+            None => {
+                self.0.push((Arc::clone(plugin), 0));
+                let Some((_, count)) = self.0.last_mut() else { return false };
+                count
+            }
+        };
+        let may = *count < most;
+        *count += usize::from(may);
+        may
     }
 }
 

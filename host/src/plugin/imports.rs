@@ -1,10 +1,12 @@
 //! The host functions, one file per WIT interface. Each one first takes its share of the call's host-call
 //! budget; what the guest may be told is a value, and an error of the function itself ends the call. None
-//! waits and none panics.
+//! but `http-client` waits, and none panics.
 
 mod counter;
+mod http_client;
 mod kv;
 mod log;
+mod metrics;
 mod request;
 mod response;
 

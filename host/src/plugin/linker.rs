@@ -6,7 +6,7 @@ use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
 use wasmtime_wasi::p2::bindings::{self, cli, clocks, filesystem, io, random};
 
-use super::bindings::{counter, kv, log, request, response, types};
+use super::bindings::{counter, http_client, kv, log, metrics, request, response, types};
 use super::store::State;
 use super::wasi::{HasImmediate, Immediate};
 
@@ -30,6 +30,7 @@ pub(super) fn waiting(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<Stat
     filesystem::types::add_to_linker::<_, WasiFilesystem>(&mut linker, State::filesystem)?;
     io::error::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
     io::poll::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+    http_client::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
     // Here, too, streams are always ready.
     bindings::sync::io::streams::add_to_linker::<_, HasImmediate>(&mut linker, immediate)?;
     Ok(linker)
@@ -42,7 +43,8 @@ fn plugin(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     response::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     log::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     kv::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-    counter::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
+    counter::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    metrics::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
 /// What of WASI never waits.

@@ -2,6 +2,7 @@
 //! not know what the imports do with it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wasmtime::Store;
 
@@ -13,6 +14,10 @@ use super::limits::{Limits, Peak, Room};
 use super::voice::Voice;
 use super::wasi::Wasi;
 
+/// What the HTTP calls in one call may wait together: a little less than the call itself may, so that the guest is
+/// told before it is cut.
+const CALLS_WAIT: Duration = Duration::from_millis(900);
+
 /// The host's state of one instance.
 pub(super) struct State {
     /// The request of the running call; nothing between calls and in `configure`.
@@ -21,6 +26,8 @@ pub(super) struct State {
     pub(super) watch: Watch,
     pub(super) voice: Arc<Voice>,
     pub(super) capabilities: Arc<Capabilities>,
+    /// What its HTTP calls may still wait in the running call.
+    pub(super) waiting_left: Duration,
     /// Made when the guest first uses WASI: most never do.
     wasi: Option<Box<Wasi>>,
 }
@@ -45,8 +52,8 @@ impl State {
 
     /// Both at once, for host functions that must not have all of this.
     pub(super) fn wasi_and_limits(&mut self) -> (&mut Wasi, &mut Limits) {
-        let voice = &self.voice;
-        (self.wasi.get_or_insert_with(|| Box::new(Wasi::new(voice))), &mut self.limits)
+        let (voice, environment) = (&self.voice, &self.capabilities.environment);
+        (self.wasi.get_or_insert_with(|| Box::new(Wasi::new(voice, environment))), &mut self.limits)
     }
 }
 
@@ -65,6 +72,7 @@ pub(super) fn open(
         watch: Watch::new(stack, engine.pulses().of_this_thread()),
         voice: Arc::clone(voice),
         capabilities: Arc::clone(capabilities),
+        waiting_left: CALLS_WAIT,
         wasi: None,
     };
     let mut store = Store::new(engine.wasmtime(), state);
@@ -79,5 +87,6 @@ pub(super) fn begin(store: &mut Store<State>, limit: TimeLimit) {
     store.set_epoch_deadline(FIRST_LOOK);
     let state = store.data_mut();
     state.limits.begin();
+    state.waiting_left = CALLS_WAIT;
     state.watch.begin(limit);
 }

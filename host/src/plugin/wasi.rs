@@ -1,5 +1,5 @@
 //! The little of WASI that a plugin gets: clocks, random, and standard output into the log. No files, no
-//! sockets, no environment, no arguments, and an input that is at its end. What a guest may repeat without end
+//! sockets, of the environment what is granted, no arguments, and an input that is at its end. What a guest may repeat without end
 //! counts as a host call, and what one call does is bounded: a time limit can't interrupt it.
 
 mod counted;
@@ -36,13 +36,14 @@ pub(super) struct Wasi {
 }
 
 impl Wasi {
-    pub(super) fn new(voice: &Arc<Voice>) -> Self {
+    pub(super) fn new(voice: &Arc<Voice>, environment: &[(String, String)]) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);
         let context = WasiCtx::builder()
             .stdout(Output { voice: Arc::clone(voice), level: Level::INFO })
             .stderr(Output { voice: Arc::clone(voice), level: Level::WARN })
             .max_random_size(RANDOM)
+            .envs(environment)
             .build();
         Self { context, table }
     }

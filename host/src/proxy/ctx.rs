@@ -18,7 +18,7 @@ use crate::observe::access_log::AccessLog;
 use crate::phase::Phase;
 use crate::plugin::Chain;
 use crate::plugin::exchange::{
-    Attributes, Decision, Entry, Exchange, Facts, Heads, Lent, PassedOver, PluginResponse,
+    Attributes, Decision, Entry, Exchange, Facts, Heads, HttpCalls, Lent, PassedOver, PluginResponse,
 };
 use crate::snapshot::{Generation, RouteEntry, Version};
 use crate::upstream::{Endpoint, Hold, Peer, Retrying, Upstream};
@@ -265,6 +265,7 @@ impl Ctx {
                 passed_over: PassedOver::default(),
                 attempt: None,
                 trouble: None,
+                http_calls: HttpCalls::default(),
                 entry: None,
             };
             self.lent = Some(Lent::new(exchange));

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use crate::phase::Phase;
 use crate::plugin::Chain;
 use crate::plugin::exchange::{
-    Attempt, Attributes, CallRecord, Decision, Entry, Exchange, Failure, Lent, PassedOver, PluginResponse,
+    Attempt, Attributes, CallRecord, Decision, Entry, Exchange, Failure, HttpCalls, Lent, PassedOver, PluginResponse,
     UpstreamNames,
 };
 use crate::snapshot::Policy;
@@ -97,6 +97,7 @@ pub async fn play(
         body: None,
         piece: None,
         passed_over: PassedOver::default(),
+        http_calls: HttpCalls::default(),
         attempt: None,
         trouble: None,
         entry: None,

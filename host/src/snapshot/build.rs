@@ -19,7 +19,7 @@ use crate::route::RouteTable;
 use crate::upstream::Upstreams;
 
 use super::metrics::Families;
-use super::{Generation, Policy, RouteEntry, RouteRollout, carry_over};
+use super::{Generation, Policy, RouteEntry, RouteRollout, carry_over, surroundings};
 
 /// Why a generation could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +92,7 @@ impl Builder {
         upstreams: Arc<Upstreams>,
         earlier: Option<&Generation>,
     ) -> Result<Generation, Vec<Failure>> {
+        self.engine.surround(surroundings::of(config));
         let mut failures = Vec::new();
         let mut plugins = Vec::with_capacity(config.plugins.len());
         for (index, model) in config.plugins.iter().enumerate() {

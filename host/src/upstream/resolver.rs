@@ -24,7 +24,7 @@ use super::metrics::UpstreamMetrics;
 use super::name::{Family, Outcome, Standing, Timing};
 use super::set::{Refreshed, ResolvedName, Upstream, Upstreams};
 
-use lookup::Servers;
+pub(super) use lookup::Servers;
 
 /// Look-ups that may be under way at once: each has a socket of its own.
 const MAX_LOOKUPS: usize = 64;

@@ -1,5 +1,9 @@
 //! What a plugin may import beyond its own request.
 
+use std::path::PathBuf;
+
+use super::PeerHost;
+
 /// `grants` of a manifest, each with its limit. All nothing where there is no manifest: what is not granted can't
 /// be imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -8,4 +12,37 @@ pub struct Grants {
     pub kv: Option<usize>,
     /// Keys that `counter` may have at once.
     pub counter: Option<usize>,
+    /// Series that `metrics` may have.
+    pub metrics: Option<usize>,
+    pub http: Option<HttpGrant>,
+    /// Variables of the environment that it may read.
+    pub env: Vec<String>,
+}
+
+/// Whom a plugin may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpGrant {
+    pub origins: Vec<HttpOrigin>,
+    /// Calls that it may make for one request.
+    pub calls: usize,
+    /// Bytes of one answer's body.
+    pub answer: usize,
+}
+
+/// One entry of `grants.http`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpOrigin {
+    pub scheme: Scheme,
+    pub host: PeerHost,
+    pub port: u16,
+    /// Whether it may be in a private network or on this machine.
+    pub private: bool,
+    /// Whose certificates are believed, in place of the system's.
+    pub ca: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    Http,
+    Https,
 }

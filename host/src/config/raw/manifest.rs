@@ -7,7 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use toml::Spanned;
 
-use super::Scalar;
+use super::{HttpOrigin, Scalar};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
@@ -34,6 +34,10 @@ pub(crate) struct Grants {
     pub(crate) kv: bool,
     #[serde(default)]
     pub(crate) counter: bool,
+    #[serde(default)]
+    pub(crate) metrics: bool,
+    pub(crate) http: Option<Vec<Spanned<HttpOrigin>>>,
+    pub(crate) env: Option<Vec<Spanned<String>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -47,6 +51,9 @@ pub(crate) struct Limits {
     pub(crate) kept_memory: Option<Spanned<Scalar>>,
     pub(crate) kv: Option<Spanned<Scalar>>,
     pub(crate) counters: Option<Spanned<i64>>,
+    pub(crate) series: Option<Spanned<i64>>,
+    pub(crate) http_calls: Option<Spanned<i64>>,
+    pub(crate) http_answer: Option<Spanned<Scalar>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

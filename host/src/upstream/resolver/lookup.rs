@@ -21,7 +21,7 @@ use crate::upstream::name::{Family, Outcome};
 /// Name servers, asked one after the other: a server that fails or refuses hands over to the next. (The
 /// library would take the first server's refusal for the answer.)
 #[derive(Debug)]
-pub(super) struct Servers {
+pub(in crate::upstream) struct Servers {
     each: Vec<TokioResolver>,
     /// The one that answered last, asked first.
     preferred: AtomicUsize,
@@ -35,7 +35,7 @@ const ATTEMPTS: u32 = 3;
 impl Servers {
     /// The servers of the configuration, or else those of `/etc/resolv.conf`; the one of this machine
     /// where that can't be read, as resolv.conf(5) has it.
-    pub(super) fn of(dns: &Dns) -> Self {
+    pub(in crate::upstream) fn of(dns: &Dns) -> Self {
         let own = dns.servers.as_ref().map(|servers| {
             let servers = servers.iter().map(|server| {
                 let (mut udp, mut tcp) = (ConnectionConfig::udp(), ConnectionConfig::tcp());
@@ -65,7 +65,7 @@ impl Servers {
     }
 
     /// Asks for one kind of addresses of a name.
-    pub(super) async fn ask(&self, name: &str, family: Family) -> Outcome {
+    pub(in crate::upstream) async fn ask(&self, name: &str, family: Family) -> Outcome {
         let Ok(mut name) = Name::from_str_relaxed(name) else {
             return Outcome::Failed("not a name that DNS can be asked for".to_owned());
         };
