@@ -11,8 +11,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use crate::phase::Phase;
 use crate::plugin::Chain;
 use crate::plugin::exchange::{
-    Attempt, Attributes, CallRecord, Decision, Entry, Exchange, Failure, HttpCalls, Lent, PassedOver, PluginResponse,
-    UpstreamNames,
+    Attempt, Attributes, CallRecord, Decision, Entry, Exchange, Failure, HttpCalls, Lent, PassedOver,
+    PluginResponse, UpstreamNames,
 };
 use crate::snapshot::Policy;
 

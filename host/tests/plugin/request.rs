@@ -10,7 +10,9 @@ use bytes::Bytes;
 use edgewright::config::model::{Body, Grants, Isolation, Limits, OnFailure, Quarantine};
 use edgewright::ids::UpstreamId;
 use edgewright::phase::Phase;
-use edgewright::plugin::exchange::{Attributes, Exchange, Facts, Heads, HttpCalls, PassedOver, UpstreamNames};
+use edgewright::plugin::exchange::{
+    Attributes, Exchange, Facts, Heads, HttpCalls, PassedOver, UpstreamNames,
+};
 use edgewright::plugin::{
     Chain, Compiler, Engine, EngineOptions, Lent, LoadError, Plugin, PluginSpec, Ticking,
 };
