@@ -12,8 +12,13 @@ const CASES: &str = "tests/config-ui";
 
 /// Kinds of mistakes that no folder can hold; each has a unit test.
 /// Told by other ways in than `load`, or of a size that no case should have.
-const WITHOUT_CASE: &[Code] =
-    &[codes::TOO_LARGE, codes::PLUGIN_TWICE, codes::PLUGIN_LOAD, codes::PLUGIN_CONFIGURE];
+const WITHOUT_CASE: &[Code] = &[
+    codes::TOO_LARGE,
+    codes::PLUGIN_TWICE,
+    codes::PLUGIN_LOAD,
+    codes::PLUGIN_CONFIGURE,
+    codes::NEEDS_RESTART,
+];
 
 #[test]
 fn every_case_says_what_is_expected() {

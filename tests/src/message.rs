@@ -163,7 +163,6 @@ impl Response {
     ///
     /// # Panics
     /// It has another.
-    #[must_use]
     pub fn expect_status(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{:?}\n{}", self.head, self.text());
         self
