@@ -13,7 +13,8 @@ sh scripts/plugins.sh all
 step "lints"
 cargo clippy --quiet --workspace --all-targets -- -D warnings
 step "tests"
-cargo build --quiet --bins -p edgewright -p edgewright-echo
+# All at once: other choices of packages have other features, and build every dependency again.
+cargo build --quiet --workspace --bins --tests
 if cargo nextest --version >/dev/null 2>&1; then
     cargo nextest run --workspace --no-fail-fast
 else
