@@ -1,6 +1,7 @@
 //! Reading and writing a client's stream: as much as the gate lets through, and no longer than its pace allows.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -61,8 +62,8 @@ impl Downstream {
         if !self.ahead.is_empty() {
             return Poll::Pending;
         }
-        let mut piece = [0; ROOM];
-        let mut piece = ReadBuf::new(&mut piece);
+        let mut piece = [const { MaybeUninit::uninit() }; ROOM];
+        let mut piece = ReadBuf::uninit(&mut piece);
         ready!(Pin::new(&mut self.transport).poll_read(cx, &mut piece))?;
         if piece.filled().is_empty() {
             return Poll::Ready(Ok(()));
