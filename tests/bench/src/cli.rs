@@ -84,10 +84,29 @@ pub(crate) enum Table {
     Dns,
     /// Resident memory after many requests, with a cold and a warm plugin cache.
     Memory,
+    /// From the start to the first connection with 50 plugins, with a cold and a warm plugin cache.
+    Start,
+    /// 100 to 2,000 connections at once.
+    Connections,
+    /// 100 changes of a plugin under load.
+    Reloads,
+    /// A slow peer among three, with two ways of balancing.
+    Balance,
+    /// A plugin that never returns, beside a route that has nothing to do with it.
+    Neighbours,
 }
 
 impl Table {
-    const ALL: [Table; 3] = [Table::Compare, Table::Dns, Table::Memory];
+    const ALL: [Table; 8] = [
+        Table::Compare,
+        Table::Dns,
+        Table::Memory,
+        Table::Start,
+        Table::Connections,
+        Table::Reloads,
+        Table::Balance,
+        Table::Neighbours,
+    ];
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -63,7 +63,8 @@ impl Target {
         Self { address, path: "/".to_owned(), headers: vec![key] }
     }
 
-    fn at(&self, path: &str) -> Self {
+    /// The same at another path.
+    pub(crate) fn at(&self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self.clone() }
     }
 

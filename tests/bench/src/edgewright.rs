@@ -17,11 +17,17 @@ use crate::scene::{Role, Scene, free_address};
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub(crate) threads: Threads,
-    /// `HOST:PORT` of the one peer.
+    /// `HOST:PORT` of the peers, with commas between them.
     pub(crate) peer: String,
+    /// More lines of the upstream.
+    pub(crate) upstream: &'static str,
     pub(crate) plugins: Vec<Guest>,
+    /// Whether an instance serves many requests or one.
+    pub(crate) isolation: Isolation,
     /// Routes of the file; the one in the middle is asked.
     pub(crate) routes: u32,
+    /// Whether there is a route `/bystander` without plugins.
+    pub(crate) bystander: bool,
     pub(crate) access_log: AccessLog,
     /// The DNS server, where the peer is a name.
     pub(crate) dns: Option<SocketAddr>,
@@ -40,6 +46,12 @@ pub(crate) enum Threads {
 pub(crate) enum AccessLog {
     Off,
     File,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Isolation {
+    Reuse,
+    Fresh,
 }
 
 /// One plugin of the chain.
@@ -62,6 +74,8 @@ pub(crate) enum Settings {
 pub(crate) struct Running {
     pub(crate) process: Process,
     pub(crate) target: Target,
+    /// Where its plugins are.
+    pub(crate) plugins: PathBuf,
     /// From the start to the first connection that was taken.
     pub(crate) start: Duration,
 }
@@ -72,8 +86,11 @@ impl Setup {
         Self {
             threads: Threads::One,
             peer: peer.to_string(),
+            upstream: "",
             plugins: Vec::new(),
+            isolation: Isolation::Reuse,
             routes: 1,
+            bystander: false,
             access_log: AccessLog::Off,
             dns: None,
             cache: "cache".to_owned(),
@@ -91,7 +108,11 @@ impl Setup {
             let path = plugins.join(plugin_name(number));
             fs::copy(&guest.component, path.with_extension("wasm"))
                 .with_context(|| format!("can't copy `{}`", guest.component.display()))?;
-            fs::write(path.with_extension("toml"), "isolation = \"reuse\"\n")?;
+            let isolation = match self.isolation {
+                Isolation::Reuse => "reuse",
+                Isolation::Fresh => "fresh",
+            };
+            fs::write(path.with_extension("toml"), format!("isolation = \"{isolation}\"\n"))?;
         }
         let text = self.render(scene, name, address, free_address()?, &plugins)?;
         let config = scene.write(&format!("{name}/edgewright.toml"), &text)?;
@@ -108,7 +129,8 @@ impl Setup {
         let (command, target) = self.prepare(scene, name, program)?;
         let mut process = Process::start(scene, name, Role::Proxy, &command)?;
         let start = process.ready(target.address).await?;
-        Ok(Running { process, target, start })
+        let plugins = scene.path(&format!("{name}/plugins"));
+        Ok(Running { process, target, plugins, start })
     }
 
     fn target(&self, address: SocketAddr) -> Target {
@@ -138,7 +160,8 @@ impl Setup {
         if let Some(server) = self.dns {
             write!(text, "[dns]\nservers = [\"{server}\"]\nmin-ttl = \"1s\"\n\n")?;
         }
-        write!(text, "[upstreams.origin]\npeers = [\"{}\"]\n\n", self.peer)?;
+        let peers: Vec<String> = self.peer.split(',').map(|peer| format!("\"{peer}\"")).collect();
+        write!(text, "[upstreams.origin]\npeers = [{}]\n{}\n\n", peers.join(", "), self.upstream)?;
         let (plugins, cache) = (plugins.display(), scene.path(&self.cache));
         write!(text, "[plugins]\ndir = \"{plugins}\"\ncache = \"{}\"\n\n", cache.display())?;
         match self.access_log {
@@ -159,6 +182,11 @@ impl Setup {
                 "[[routes]]\nname = \"r{number}\"\nmatch = {{ {matcher} }}\nplugins = [{chain}]\n\
                  upstream = \"origin\"\n\n"
             )?;
+        }
+        if self.bystander {
+            text.push_str(
+                "[[routes]]\nname = \"bystander\"\nmatch = { path = \"/bystander\" }\nupstream = \"origin\"\n",
+            );
         }
         Ok(text)
     }

@@ -28,6 +28,16 @@ pub(crate) struct Seen {
     pub(crate) p99: Duration,
 }
 
+/// What wrk saw in a run that may have failures.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tried {
+    pub(crate) seen: Seen,
+    /// Socket errors and answers other than 2xx and 3xx.
+    pub(crate) failed: u64,
+    /// wrk's first line about them.
+    pub(crate) trouble: Option<String>,
+}
+
 impl Load {
     /// # Errors
     /// Where wrk is missing.
@@ -40,10 +50,28 @@ impl Load {
     /// # Errors
     /// Where wrk fails, or where it saw a socket error or a status of 400 and above.
     pub(crate) async fn run(&self, scene: &Scene, target: &Target, seconds: u64) -> Result<Seen> {
+        let seen = self.try_run(scene, target, CONNECTIONS, seconds).await?;
+        if let Some(trouble) = seen.trouble {
+            bail!("void: wrk says `{trouble}`");
+        }
+        Ok(seen.seen)
+    }
+
+    /// The same over any number of connections, where failures are what is looked for.
+    ///
+    /// # Errors
+    /// Where wrk fails.
+    pub(crate) async fn try_run(
+        &self,
+        scene: &Scene,
+        target: &Target,
+        connections: u32,
+        seconds: u64,
+    ) -> Result<Tried> {
         let mut words = scene.prefix(self.role);
         words.push(self.wrk.display().to_string());
         words.extend(["--latency", "--threads", "1"].map(str::to_owned));
-        words.extend(["--connections".to_owned(), CONNECTIONS.to_string()]);
+        words.extend(["--connections".to_owned(), connections.to_string()]);
         words.extend(["--duration".to_owned(), format!("{seconds}s")]);
         for (name, value) in &target.headers {
             // In any other spelling, wrk would not see it and add a second one.
@@ -68,13 +96,16 @@ impl Load {
     }
 }
 
-fn read(text: &str) -> Result<Seen> {
+fn read(text: &str) -> Result<Tried> {
+    let mut failed = 0;
+    let mut trouble = None;
     let mut requests = None;
     let mut per_second = None;
     let mut p99 = None;
     for line in text.lines().map(str::trim) {
         if line.starts_with("Socket errors:") || line.starts_with("Non-2xx") {
-            bail!("void: wrk says `{line}`");
+            failed += numbers(line).sum::<u64>();
+            trouble.get_or_insert_with(|| line.to_owned());
         } else if let Some(value) = line.strip_prefix("Requests/sec:") {
             per_second = value.trim().parse().ok();
         } else if let Some(value) = line.strip_prefix("99%") {
@@ -89,7 +120,13 @@ fn read(text: &str) -> Result<Seen> {
     if requests == 0 {
         bail!("void: not one answer");
     }
-    Ok(Seen { requests, per_second, p99 })
+    Ok(Tried { seen: Seen { requests, per_second, p99 }, failed, trouble })
+}
+
+/// The whole numbers of a line that stand by themselves, as in `connect 0, read 3`. (The 2 and 3 of wrk's own
+/// `Non-2xx or 3xx` do not.)
+fn numbers(line: &str) -> impl Iterator<Item = u64> + '_ {
+    line.split([' ', ',']).filter_map(|word| word.parse().ok())
 }
 
 /// wrk's way to write a time: a number and `us`, `ms`, `s`, `m` or `h`.
@@ -127,17 +164,20 @@ mod tests {
 
     #[test]
     fn outputs_of_wrk() {
-        let check = |input: &str, expected: Result<Seen, &str>| match (read(input), expected) {
-            (Ok(seen), Ok(expected)) => assert_eq!(seen, expected),
+        let check = |input: &str, expected: Result<(Seen, u64), &str>| match (read(input), expected) {
+            (Ok(tried), Ok((seen, failed))) => {
+                assert_eq!((tried.seen, tried.failed), (seen, failed));
+                assert_eq!(tried.trouble.is_some(), failed > 0);
+            }
             (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
             (seen, expected) => panic!("{seen:?} is not {expected:?}"),
         };
         let good = "  Latency Distribution\n     50%    1.06ms\n     99%    2.18ms\n  \
                     59438 requests in 1.00s, 66.00MB read\nRequests/sec:  59289.48\n";
         let seen = Seen { requests: 59_438, per_second: 59_289.48, p99: Duration::from_micros(2_180) };
-        check(good, Ok(seen));
-        check(&format!("{good}  Non-2xx or 3xx responses: 5\n"), Err("Non-2xx or 3xx responses: 5"));
-        check(&format!("{good}  Socket errors: connect 0, read 3, write 0, timeout 0\n"), Err("read 3"));
+        check(good, Ok((seen, 0)));
+        check(&format!("{good}  Non-2xx or 3xx responses: 5\n"), Ok((seen, 5)));
+        check(&format!("{good}  Socket errors: connect 1, read 3, write 0, timeout 0\n"), Ok((seen, 4)));
         check("unable to connect", Err("something else"));
         check(&good.replace("59438", "0"), Err("not one answer"));
     }

@@ -21,6 +21,7 @@ mod nginx;
 mod cgroup;
 mod process;
 mod scene;
+mod slow_origin;
 mod usage;
 
 mod report;

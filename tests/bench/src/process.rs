@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
@@ -74,6 +75,16 @@ impl Process {
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
+    }
+
+    /// Sends a signal.
+    ///
+    /// # Errors
+    /// Where the process is gone.
+    pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        let pid = pid.context("a process without an id")?;
+        kill_process(pid, signal).with_context(|| format!("{} is gone: {}", self.name, self.tail()))
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -1,9 +1,14 @@
 //! The report: which tables, and what holds for all of them. Each table is a file of `tables/`; what they
 //! share is here. Measures nothing itself.
 
+mod balance;
 mod compare;
+mod connections;
 mod dns;
 mod memory;
+mod neighbours;
+mod reloads;
+mod start;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -57,6 +62,11 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
             Table::Compare => compare::run(&ground, &mut report).await?,
             Table::Dns => dns::run(&ground, &mut report).await?,
             Table::Memory => memory::run(&ground, &mut report).await?,
+            Table::Start => start::run(&ground, &mut report).await?,
+            Table::Connections => connections::run(&ground, &mut report).await?,
+            Table::Reloads => reloads::run(&ground, &mut report).await?,
+            Table::Balance => balance::run(&ground, &mut report).await?,
+            Table::Neighbours => neighbours::run(&ground, &mut report).await?,
         }
     }
     match &options.markdown {

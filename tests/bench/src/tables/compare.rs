@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::Ground;
 use crate::contender::{Contender, Job, Target};
-use crate::edgewright::{AccessLog, Guest, Settings, Setup};
+use crate::edgewright::{AccessLog, Guest, Isolation, Settings, Setup};
 use crate::nginx::Script;
 use crate::report::{Grid, Report};
 use crate::rounds::{self, Measured};
@@ -23,6 +23,8 @@ enum Which {
     BareAgain,
     Plain,
     One,
+    /// One plugin that never serves two requests from one instance.
+    Fresh,
     Three,
     Ten,
     RequestOnly,
@@ -106,10 +108,12 @@ fn setups(ground: &Ground<'_>) -> Result<Vec<EdgewrightSetup>> {
 
     if let Some(component) = ground.options.guest("bench_header")? {
         let guest = Guest { component, settings: Settings::KeyAndMarks };
-        for (which, name, label, number) in [
-            (Which::One, "one", "1 plugin", 1),
-            (Which::Three, "three", "3 plugins", 3),
-            (Which::Ten, "ten", "10 plugins", 10),
+        use Isolation::{Fresh, Reuse};
+        for (which, name, label, number, isolation) in [
+            (Which::One, "one", "1 plugin", 1, Reuse),
+            (Which::Fresh, "fresh", "1 plugin, fresh for each call", 1, Fresh),
+            (Which::Three, "three", "3 plugins", 3, Reuse),
+            (Which::Ten, "ten", "10 plugins", 10, Reuse),
         ] {
             let plugins = (0..number).map(|_| guest.clone()).collect();
             let job = Job::CheckAndMark { request_marks: number, response_marks: number };
@@ -117,7 +121,7 @@ fn setups(ground: &Ground<'_>) -> Result<Vec<EdgewrightSetup>> {
                 which,
                 name,
                 label,
-                setup: Setup { plugins, ..plain.clone() },
+                setup: Setup { plugins, isolation, ..plain.clone() },
                 job,
             });
         }
@@ -215,6 +219,7 @@ impl Results {
             ("the script in Lua to nginx", self.added(Which::NginxLua, Which::Nginx)),
             ("nothing (bare Pingora twice): the noise", self.added(Which::BareAgain, Which::Bare)),
             ("the first plugin", self.added(Which::One, Which::Plain)),
+            ("the first plugin, fresh for each call", self.added(Which::Fresh, Which::Plain)),
             ("3 plugins", self.added(Which::Three, Which::Plain)),
             ("10 plugins", self.added(Which::Ten, Which::Plain)),
             ("each further plugin (10 − 1, by 9)", self.slope()),
