@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::source::{Source, none, rust_files};
 
 /// A module of the host and the modules of the host that it may know.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     // L0: pure, and blind to everything.
     ("ids", &[]),
     ("phase", &[]),

@@ -54,6 +54,7 @@ impl Load {
         if let Some(trouble) = seen.trouble {
             bail!("void: wrk says `{trouble}`");
         }
+        anyhow::ensure!(seen.seen.requests > 0, "void: not one answer");
         Ok(seen.seen)
     }
 
@@ -117,9 +118,6 @@ fn read(text: &str) -> Result<Tried> {
     let (Some(requests), Some(per_second), Some(p99)) = (requests, per_second, p99) else {
         bail!("void: wrk said something else than it used to: {text}");
     };
-    if requests == 0 {
-        bail!("void: not one answer");
-    }
     Ok(Tried { seen: Seen { requests, per_second, p99 }, failed, trouble })
 }
 
@@ -179,6 +177,5 @@ mod tests {
         check(&format!("{good}  Non-2xx or 3xx responses: 5\n"), Ok((seen, 5)));
         check(&format!("{good}  Socket errors: connect 1, read 3, write 0, timeout 0\n"), Ok((seen, 4)));
         check("unable to connect", Err("something else"));
-        check(&good.replace("59438", "0"), Err("not one answer"));
     }
 }
