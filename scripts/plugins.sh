@@ -21,6 +21,7 @@ packages=$(names $shipped)
 flags=
 for package in $packages; do flags="$flags -p $package"; done
 # shellcheck disable=SC2086 # one word a flag
+echo "building components: $(echo $packages | wc -w) of them"
 cargo build --quiet --profile plugin --target wasm32-wasip2 $flags
 
 out=${CARGO_TARGET_DIR:-target}

@@ -5,6 +5,19 @@ set -eu
 cd "$(dirname "$0")/.."
 
 target=${CARGO_TARGET_DIR:-target}
+
+# Whatever listens there already would answer in the place of what is started here.
+for port in 8080 9000 9001 9901; do
+    if curl -s -o /dev/null --max-time 2 "http://127.0.0.1:$port/" || [ $? -ne 7 ]; then
+        echo "quickstart: something listens on 127.0.0.1:$port already; end it first" >&2
+        exit 1
+    fi
+done
+# The example reads its plugins from target/plugins, wherever the rest was built.
+if [ "$target" != target ]; then
+    mkdir -p target/plugins
+    cp "$target"/plugins/* target/plugins/
+fi
 echo=
 proxy=
 stop() {
@@ -15,7 +28,7 @@ stop() {
 trap 'stop; exit 0' INT TERM
 trap stop EXIT
 
-"$target/debug/edgewright-echo" 127.0.0.1:9000 &
+"$target/debug/edgewright-echo" 127.0.0.1:9000 127.0.0.1:9001 &
 echo=$!
 "$target/debug/edgewright" run --config examples/01-quickstart/edgewright.toml &
 proxy=$!
@@ -45,7 +58,7 @@ Edgewright is running. Try, in another terminal:
       the plugin `rewrite` made /w/7?color=red&brand=acme of it
 
   curl -i -H 'X-Api-Key: quickstart-key' -H 'X-Canary: always' http://127.0.0.1:8080/hello
-      the plugin `canary` chose the upstream `canary` and says so in a cookie
+      the plugin `canary` chose the upstream `canary`: it answers `upstream 127.0.0.1:9001`
 
   curl http://127.0.0.1:9901/status      (what runs)
   curl http://127.0.0.1:9901/metrics     (what each plugin costs)

@@ -84,9 +84,9 @@ fn an_error_page_is_made_by_a_plugin() {
     }
     let told = proxy.access_log(4)[1]["attributes"]["rescue.told"].to_string();
     assert!(told.contains("retry=true; connect-failed 502") && told.ends_with("retry=false\""), "{told}");
-    // A failure of the request phase, before any upstream is asked.
+    // A failure of the request phase, before an upstream is chosen.
     let page = proxy.ask(&rescue("page").header("X-Boom", "1")).expect_status(503);
-    assert_eq!(page.text(), "trap 503 attempts=0 upstream=main peer=- retry=false");
+    assert_eq!(page.text(), "trap 503 attempts=0 upstream=- peer=- retry=false");
 }
 
 #[test]

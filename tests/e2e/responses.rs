@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use edgewright_tests::{Origin, Proxy, Response, Setup, get};
+use edgewright_tests::{Origin, Proxy, Response, Setup, get, h2c};
 
 const HINTS: &str = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
 const OK: &str = edgewright_tests::origin::OK;
@@ -143,5 +143,27 @@ fn c21_a_response_of_two_readings_is_502_or_has_one() {
         assert_eq!(framings, 1, "{row:?}: {:?}", response.head);
         let fine = response.status == 200 && response.text() == "ok" && !row.contains("Content-Length: 3");
         assert!(response.status == 502 || fine, "{row:?}: {:?}", response.head);
+    }
+}
+
+/// A body in a coding that nobody undoes has no end that a kept connection could tell of.
+#[test]
+fn c21_a_coding_that_is_not_just_chunked_is_502() {
+    let codings = ["identity", "gzip", "", "chunked, identity", "gzip, chunked", "chunked, chunked"];
+    for coding in codings {
+        let row = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {coding}\r\n\r\n2\r\nok\r\n0\r\n\r\n");
+        assert_eq!(answered(&row, Then::GoesOn).0.status, 502, "{coding}");
+    }
+    let old = "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    assert_eq!(answered(old, Then::GoesOn).0.status, 502);
+}
+
+#[test]
+fn an_error_without_a_body_ends_its_stream_on_http_2() {
+    let origin = Origin::script(|_, _| Err(ErrorKind::ConnectionAborted.into()));
+    let proxy = Setup::new().with_h2().upstream("main", &origin).route("default", "", "main").start();
+    for _ in 0..10 {
+        let answer = h2c::try_head(proxy.address(), "/x", &[]);
+        assert_eq!(answer.map(|answer| answer.status).map_err(|error| error.to_string()), Ok(502));
     }
 }

@@ -185,8 +185,7 @@ fn f12_out_of_descriptors_is_503_with_retry_after_and_passes() {
     assert_eq!(response.status, 503);
     assert_eq!(response.field("retry-after").as_deref(), Some("1"));
     wait_for(DEADLINE, "it to pass", || proxy.get("/x").status == 200);
-    let line = proxy.stdout();
-    assert!(line.contains("\"error\":\"exhausted\""), "{line}");
+    wait_for(DEADLINE, "its line in the log", || proxy.stdout().contains("\"error\":\"exhausted\""));
     // The peer is not to blame.
     assert_eq!(proxy.status()["upstreams"][0]["peers"][0]["failures"], 0);
 }

@@ -168,7 +168,7 @@ fn connections_of_one_trust_are_not_used_by_another() {
 #[test]
 fn a_post_to_a_peer_of_broken_http2_runs_once() {
     // Takes HTTP/2 and then talks nonsense: the request may have been read.
-    let origin = Origin::reply("");
+    let origin = Origin::reply("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     let proxy = start(&[], &format!("peers = [\"{}\"]\nprotocol = \"h2c\"", origin.address()));
     assert_eq!(proxy.ask(&edgewright_tests::ask("POST", "/x").body("once")).status, 502);
     assert!(origin.connections() <= 1, "{} connections", origin.connections());

@@ -49,6 +49,17 @@ pub fn try_get(to: SocketAddr, path: &str, fields: &[(&str, &str)]) -> Result<H2
     try_send(to, &request(Method::GET, path, fields), None)
 }
 
+/// HEAD in place of GET.
+///
+/// # Errors
+/// The stream was reset, or the connection ended.
+///
+/// # Panics
+/// Nothing comes within [`DEADLINE`].
+pub fn try_head(to: SocketAddr, path: &str, fields: &[(&str, &str)]) -> Result<H2Response, h2::Error> {
+    try_send(to, &request(Method::HEAD, path, fields), None)
+}
+
 /// POSTs a body in these frames without telling its length, and ends it with an empty frame.
 ///
 /// # Panics

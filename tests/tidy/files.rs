@@ -12,11 +12,13 @@ const LONGER: [(&str, &str); 0] = [];
 const DRAWERS: [&str; 5] = ["util.rs", "utils.rs", "common.rs", "helpers.rs", "misc.rs"];
 
 /// Where tests may sleep, each with its reason.
-const SLEEPERS: [(&str, &str); 4] = [
+const SLEEPERS: [(&str, &str); 6] = [
     ("tests/src/wait.rs", "between two looks at a condition"),
     ("tests/src/process.rs", "between two looks at a process"),
     ("tests/src/dns.rs", "a server that was told to be slow"),
     ("host/tests/plugin/request.rs", "a host call that was told to stall"),
+    ("tests/e2e/shutdown.rs", "a client that thinks between two requests"),
+    ("tests/guests/patient/src/lib.rs", "a guest that waits is what it is"),
 ];
 
 #[test]

@@ -6,6 +6,7 @@ mod client_limits;
 mod display;
 mod edits;
 mod grants;
+mod listener;
 mod split;
 mod template;
 mod upstream;
@@ -18,8 +19,6 @@ use std::time::Duration;
 
 use http::{HeaderName, Method};
 use ipnet::IpNet;
-use rustls::RootCertStore;
-use rustls::sign::CertifiedKey;
 
 use crate::ids::PluginId;
 use crate::log_field::LogField;
@@ -31,6 +30,7 @@ use super::diagnostic::Place;
 pub use action::{Action, Redirect, Respond};
 pub use client_limits::ClientLimits;
 pub use edits::{Edits, FieldValue, HeaderEdits, HostHeader, PathEdits, QueryEdits, Rewrite};
+pub use listener::{ClientAuth, ClientAuthMode, Identity, Listener, ProxyProtocol, Tls, TlsVersion};
 pub use split::{Mirror, Share, Split, SplitKey};
 pub use template::{Piece, Template, Variable};
 pub use upstream::{
@@ -122,69 +122,6 @@ pub struct Dns {
     /// How long the last good answer is used after the name was said not to exist, or to have no address.
     /// (While servers fail or are silent, it is used without end.)
     pub stale_max: Duration,
-}
-
-/// `[[listeners]]`
-#[derive(Debug, Clone)]
-pub struct Listener {
-    pub address: SocketAddr,
-    /// HTTP/2 beside HTTP/1: in the clear with prior knowledge, within TLS by agreement.
-    pub h2: bool,
-    pub proxy_protocol: ProxyProtocol,
-    /// Nothing for a listener in the clear.
-    pub tls: Option<Tls>,
-}
-
-/// Whether connections begin with the word of a trusted balancer on who the client is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProxyProtocol {
-    Off,
-    /// From trusted peers it may come, from others it is no HTTP.
-    Optional,
-    /// Connections without it, and those of others, are closed.
-    Required,
-}
-
-/// What a listener needs for TLS.
-#[derive(Debug, Clone)]
-pub struct Tls {
-    /// At least one; the first is for clients that ask for no name, or for one that none stands for.
-    pub identities: Vec<Identity>,
-    pub min_version: TlsVersion,
-}
-
-/// A certificate with its key, which belong together.
-#[derive(Debug, Clone)]
-pub struct Identity {
-    pub certified: Arc<CertifiedKey>,
-    /// Names that a client may ask for. A wildcard stands for one label, as in certificates.
-    pub names: Vec<HostPattern>,
-    /// Whose clients may come; nothing where clients show no certificate.
-    pub client_auth: Option<ClientAuth>,
-    /// What all of it was read from.
-    pub files: Vec<PathBuf>,
-}
-
-/// Certificates of clients.
-#[derive(Debug, Clone)]
-pub struct ClientAuth {
-    /// Who may have signed them.
-    pub roots: Arc<RootCertStore>,
-    pub mode: ClientAuthMode,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClientAuthMode {
-    /// Clients without a certificate are refused.
-    Required,
-    /// Clients without a certificate come in as well; with a wrong one, they don't.
-    Optional,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TlsVersion {
-    Tls12,
-    Tls13,
 }
 
 /// A component of the plugins directory with its manifest.

@@ -149,11 +149,11 @@ fn check_framing(head: &RequestHeader, most: u64) -> Result<(), Failed> {
     {
         return Err(bad("`transfer-encoding` is not just `chunked`"));
     }
-    match head.headers.get(header::EXPECT) {
-        Some(expected) if !expected.as_bytes().eq_ignore_ascii_case(b"100-continue") => {
-            Err(Failed::new(Kind::ExpectationFailed))
-        }
-        _ => Ok(()),
+    let mut expected = head.headers.get_all(header::EXPECT).iter();
+    match (expected.next(), expected.next()) {
+        (None, _) => Ok(()),
+        (Some(one), None) if one.as_bytes().eq_ignore_ascii_case(b"100-continue") => Ok(()),
+        _ => Err(Failed::new(Kind::ExpectationFailed)),
     }
 }
 

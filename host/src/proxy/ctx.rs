@@ -54,6 +54,8 @@ pub struct Ctx {
     pub(crate) attempts: usize,
     /// Attempts that reached a peer.
     pub(crate) sent: u32,
+    /// Whether it was sent again because a kept connection was closed just then.
+    pub(crate) tried_anew: bool,
     /// That it is sent once more.
     pub(crate) retrying: Option<Retrying>,
     /// When it has taken too long, whatever it does; `None` before it has an upstream and once it is upgraded.
@@ -93,6 +95,7 @@ impl Ctx {
             tried: Vec::new(),
             attempts: 0,
             sent: 0,
+            tried_anew: false,
             retrying: None,
             deadline: None,
             decided_by: None,

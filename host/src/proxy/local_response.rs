@@ -2,7 +2,7 @@
 //! as an upstream's, through the response phase of the chain. The host owns their framing.
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use pingora::Result;
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
@@ -140,6 +140,9 @@ pub(crate) async fn write(session: &mut Session, mut head: Box<ResponseHeader>, 
     session.write_response_header(head, no_body).await?;
     if !no_body {
         session.write_response_body(Some(body), true).await?;
+    } else if session.req_header().version == Version::HTTP_2 {
+        // On HTTP/2, Pingora leaves the stream open behind a head, and a stream that is dropped is reset.
+        session.write_response_body(Some(Bytes::new()), true).await?;
     }
     Ok(())
 }

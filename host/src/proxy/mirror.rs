@@ -17,7 +17,7 @@ use pingora::{Error, ErrorType, Result};
 use crate::snapshot::{Mirror, MirrorOutcome};
 use crate::upstream::Ask;
 
-use super::ctx::Ctx;
+use super::ctx::{Ctx, RequestBody};
 
 /// Its idle connections are apart from those of the proxy.
 static CONNECTOR: LazyLock<Connector> = LazyLock::new(|| Connector::new(None));
@@ -63,7 +63,9 @@ pub(crate) fn begin(session: &mut Session, head: &RequestHeader, ctx: &mut Ctx) 
     }
     let copy = Box::new(Copy { mirror, head: Box::new(head.clone()), body: Vec::new(), size: 0 });
     ctx.mirroring = Mirroring::Collecting(copy);
-    if session.as_mut().is_body_empty() {
+    // Plugins that get the body's pieces get the end of an empty one, too, and may refuse or add to it.
+    let streamed = matches!(ctx.request_body, RequestBody::Streamed | RequestBody::Begun);
+    if session.as_mut().is_body_empty() && !streamed {
         finish(ctx);
     }
 }

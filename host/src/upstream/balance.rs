@@ -183,7 +183,7 @@ impl Balancer {
             b = (a + 1) % set.peers.len().max(1);
         }
         let load = |place: usize| {
-            set.peers.get(place).map(|peer| (peer.in_flight() + 1) as f32 / f32::from(peer.weight()))
+            set.peers.get(place).map(|peer| peer.in_flight() as f32 / f32::from(peer.weight()))
         };
         // Where both are as busy, the one that was drawn first, by its weight.
         if load(b) < load(a) { b } else { a }

@@ -117,6 +117,9 @@ impl Http {
         let client = origin.ok_or(NoAnswer::NotGranted)?.client();
         let answer = client.request(request).await.map_err(|error| why(&error))?;
         let (head, body) = answer.into_parts();
+        if !(200..=599).contains(&head.status.as_u16()) {
+            return Err(NoAnswer::InvalidAnswer);
+        }
         let body = Limited::new(body, self.answer).collect().await.map_err(|error| {
             if error.is::<LengthLimitError>() { NoAnswer::TooLarge } else { why(&*error) }
         })?;

@@ -12,7 +12,7 @@ use super::gate::Gate;
 use super::{Downstream, ROOM};
 
 /// How the head of a switch of protocols begins, as Pingora writes it; that of an answer that is not the last
-/// (100, 103); and that of any other.
+/// (100, 103); and that of any other. Upstreams' versions never get here.
 const SWITCHES: &[u8] = b"HTTP/1.1 101";
 const INTERIM: &[u8] = b"HTTP/1.1 1";
 const ANSWER: &[u8] = b"HTTP/1.1 ";

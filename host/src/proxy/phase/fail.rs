@@ -43,7 +43,8 @@ pub(crate) fn while_proxying(
     }
     ctx.sent += 1;
     let safe = is_repeatable(session, ctx);
-    if safe {
+    // Once: a request that ends its upstream must not go through all connections that were kept.
+    if safe && !std::mem::replace(&mut ctx.tried_anew, true) {
         error.retry.decide_reuse(client_reused);
     } else {
         error.set_retry(false);

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, Version, header};
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
@@ -30,6 +30,13 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
     }
     if status == StatusCode::SWITCHING_PROTOCOLS && !session.is_upgrade_req() {
         return refuse("a switch of protocols that nobody asked for");
+    }
+    if !is_framed(head) {
+        return refuse("a `transfer-encoding` that is not just `chunked`, or one of HTTP/1.0");
+    }
+    // An intermediary speaks its own version (RFC 9110, section 2.5).
+    if head.version == Version::HTTP_10 || head.version == Version::HTTP_09 {
+        head.set_version(Version::HTTP_11);
     }
     let bytes: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if head.headers.len() > MAX_LINES || bytes > MAX_BYTES {
@@ -59,6 +66,8 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
         // These have no body, whatever they say (RFC 9110, section 8.6; RFC 9112, section 6.1).
         head.remove_header(&header::CONTENT_LENGTH);
         head.remove_header(&header::TRANSFER_ENCODING);
+    } else if status == StatusCode::NOT_MODIFIED {
+        head.remove_header(&header::TRANSFER_ENCODING);
     }
     one_length(head);
     Ok(())
@@ -75,6 +84,19 @@ pub(crate) fn in_time(ctx: &mut Ctx) -> Result<Option<Duration>> {
             Err(Error::explain(ErrorType::ReadTimedout, "total time-out").into_up())
         }
         _ => Ok(None),
+    }
+}
+
+/// Whether a body that is not counted is in chunks and nothing else. Pingora takes any coding for an end by the
+/// connection's, and would tell the client so with the connection kept (RFC 9112, sections 6.1 and 6.3).
+fn is_framed(head: &ResponseHeader) -> bool {
+    let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(coding), None) => {
+            head.version != Version::HTTP_10 && coding.as_bytes().eq_ignore_ascii_case(b"chunked")
+        }
+        _ => false,
     }
 }
 
