@@ -16,7 +16,7 @@ fn c59_metrics_do_not_grow_with_what_clients_send() {
     let mut client = proxy.connect();
     let mut send = |number: usize| {
         let method = ["GET", "PUT", "DELETE", "PROPFIND", "BREW"][number % 5];
-        let method = if number % 7 == 0 { format!("M{number}") } else { method.to_owned() };
+        let method = if number.is_multiple_of(7) { format!("M{number}") } else { method.to_owned() };
         let target = format!("/{}/{number}?q{number}=1", ["a", "b", "c"][number % 3]);
         let request = ask(&method, target)
             .host(format!("h{number}.test"))

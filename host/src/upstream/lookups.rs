@@ -14,13 +14,16 @@ use crate::config::model::Dns;
 /// Names that are remembered: those of the manifests, which are few.
 const MAX_NAMES: usize = 1_000;
 
+/// Addresses, and until when they hold.
+type Answer = (Instant, Vec<IpAddr>);
+
 /// Looks names up in `/etc/hosts` and by DNS, and remembers answers for their time.
 #[derive(Debug)]
 pub struct Lookups {
     dns: Dns,
     /// Made at the first question: most proxies have none.
     sources: OnceLock<(HostsFile, Servers)>,
-    known: Mutex<HashMap<Box<str>, (Instant, Vec<IpAddr>)>>,
+    known: Mutex<HashMap<Box<str>, Answer>>,
 }
 
 impl Lookups {

@@ -70,6 +70,7 @@ pub(crate) struct PatternTable {
 
 /// `"api-key"` or `{ name = "api-key", config = { … } }`.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each use in a file, made while it is read")]
 pub(crate) enum PluginUse {
     Name(String),
     Table(PluginTable),

@@ -123,6 +123,7 @@ pub(crate) struct HashKeyTable {
 
 /// `true`, or a table.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each use in a file, made while it is read")]
 pub(crate) enum PeerTls {
     Flag(bool),
     Table(PeerTlsTable),

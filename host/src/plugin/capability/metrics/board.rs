@@ -18,10 +18,13 @@ const MAX_SERIES: usize = 10_000;
 /// In front of every name.
 const PREFIX: &str = "edgewright_plugin_custom_";
 
+/// Of one name, by plugin.
+type Family = BTreeMap<Arc<str>, Weak<Metric>>;
+
 /// All metrics, by name and plugin.
 #[derive(Debug, Default)]
 pub(in crate::plugin) struct Board {
-    families: Mutex<BTreeMap<Box<str>, BTreeMap<Arc<str>, Weak<Metric>>>>,
+    families: Mutex<BTreeMap<Box<str>, Family>>,
     series: AtomicUsize,
 }
 
