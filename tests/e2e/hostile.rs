@@ -81,12 +81,14 @@ fn p14_a_flood_of_log_lines_is_cut_and_counted() {
         .start();
     assert_eq!(proxy.ask(&get("/x").header("X-Lines", "9000")).status, 200);
     let written = || proxy.stderr().lines().filter(|line| line.contains("a line of the flood")).count();
-    assert!((1..=2_000).contains(&written()), "{} lines of 9,000", written());
+    // The log has a thread of its own, which may still be at it.
+    wait_for(DEADLINE, "the first lines", || written() > 0);
     // The next second's line says how many were left out.
     wait_for(DEADLINE, "what was left out", || {
         assert_eq!(proxy.ask(&get("/x").header("X-Lines", "1")).status, 200);
         proxy.stderr().contains("plugin wrote too many lines")
     });
+    assert!(written() <= 2_000, "{} lines of 9,000", written());
 }
 
 #[test]

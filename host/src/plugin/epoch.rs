@@ -12,7 +12,7 @@ use std::time::Duration;
 use thread_local::ThreadLocal;
 use wasmtime::EngineWeak;
 
-/// One tick while a guest was found running. Time limits are exact to about two of these and a [`LOOK`].
+/// One tick while a guest was found running. Time limits are exact to about two of these and a look (4 ms).
 pub const TICK: Duration = Duration::from_millis(1);
 
 /// One tick while no guest was found running: the longest time before a call is noticed. At 1 kHz, the ticker
