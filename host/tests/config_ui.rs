@@ -10,8 +10,8 @@ use edgewright::config::{self, Color, codes};
 
 const CASES: &str = "tests/config-ui";
 
-/// Kinds of mistakes that no folder can hold; each has a unit test.
-/// Told by other ways in than `load`, or of a size that no case should have.
+/// Kinds of mistakes that no folder can hold, each with a test elsewhere: told by other ways in than `load`, or
+/// of a size that no case should have.
 const WITHOUT_CASE: &[Code] = &[
     codes::TOO_LARGE,
     codes::PLUGIN_TWICE,

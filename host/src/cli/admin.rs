@@ -17,36 +17,48 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Time until a whole answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Where to ask.
+/// Where to ask. `instead` is what to do where the file names no admin address.
 ///
 /// # Errors
 /// The exit code, after it was told that the file says nothing of it.
-pub(super) fn address(given: Option<SocketAddr>, file: &Path) -> Result<SocketAddr, ExitCode> {
+pub(super) fn address(given: Option<SocketAddr>, file: &Path, instead: &str) -> Result<SocketAddr, ExitCode> {
     if let Some(address) = given.or_else(|| config::admin_address(file)) {
         return Ok(reachable(address));
     }
     Err(match config::load(file) {
         Err(diagnostics) => mistakes(&diagnostics),
-        Ok(_) => {
-            mistake(&format!("`{}` has no `[admin]` to ask: name its `--admin` address", file.display()))
-        }
+        Ok(_) => mistake(&format!("`{}` has no `[admin]` to ask: {instead}", file.display())),
     })
 }
 
-/// Status and body of an answer.
+/// Status and body of the answer to a GET.
 ///
 /// # Errors
 /// There is none.
 pub(super) fn get(address: SocketAddr, path: &str) -> Result<(u16, String), ureq::Error> {
-    let agent: ureq::Agent = ureq::Agent::config_builder()
+    whole(agent(ANSWER).get(format!("http://{address}{path}")).call()?)
+}
+
+/// Status and body of the answer to a POST without a body, which may take as long as `within`.
+///
+/// # Errors
+/// There is none.
+pub(super) fn post(address: SocketAddr, path: &str, within: Duration) -> Result<(u16, String), ureq::Error> {
+    whole(agent(within).post(format!("http://{address}{path}")).send_empty()?)
+}
+
+fn agent(answer: Duration) -> ureq::Agent {
+    ureq::Agent::config_builder()
         .http_status_as_error(false)
         .timeout_connect(Some(CONNECT))
-        .timeout_global(Some(ANSWER))
+        .timeout_global(Some(answer))
         // Not through a proxy of the environment: it would not be this machine that asks.
         .proxy(None)
         .build()
-        .into();
-    let mut response = agent.get(format!("http://{address}{path}")).call()?;
+        .into()
+}
+
+fn whole(mut response: ureq::http::Response<ureq::Body>) -> Result<(u16, String), ureq::Error> {
     Ok((response.status().as_u16(), response.body_mut().read_to_string()?))
 }
 

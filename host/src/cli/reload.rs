@@ -8,13 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Deserialize;
 
-use crate::config;
-use crate::server::reachable;
-
-use super::{BAD_INPUT, OUT_OF_REACH, err, mistake, mistakes, out};
-
-/// Time to connect: the admin address is on this machine.
-const CONNECT: Duration = Duration::from_secs(5);
+use super::{BAD_INPUT, admin, err, out};
 
 /// Time until the answer. The proxy may have to compile some plugins of 30 s each.
 const ANSWER: Duration = Duration::from_secs(300);
@@ -42,31 +36,21 @@ struct Answer {
 
 impl Reload {
     pub(super) fn run(&self) -> ExitCode {
-        match self.admin.or_else(|| config::admin_address(&self.config)) {
-            Some(address) => self.ask(address),
-            None => match config::load(&self.config) {
-                Err(diagnostics) => mistakes(&diagnostics),
-                Ok(_) => mistake(&format!(
-                    "`{}` has no `[admin]` to ask: send SIGHUP to the process, or name its `--admin` address",
-                    self.config.display()
-                )),
-            },
+        let instead = "send SIGHUP to the process, or name its `--admin` address";
+        match admin::address(self.admin, &self.config, instead) {
+            Ok(address) => self.ask(address),
+            Err(ended) => ended,
         }
     }
 
     fn ask(&self, address: SocketAddr) -> ExitCode {
-        let address = reachable(address);
-        let unreachable = |why: &dyn std::fmt::Display| {
-            err(&format!("error: no proxy answers at `{address}`: {why}\n"));
-            ExitCode::from(OUT_OF_REACH)
-        };
-        let (status, body) = match post(address) {
+        let (status, body) = match admin::post(address, "/reload", ANSWER) {
             Ok(answer) => answer,
-            Err(error) => return unreachable(&error),
+            Err(error) => return admin::out_of_reach(address, &error),
         };
         let answer: Answer = match serde_json::from_str(&body) {
             Ok(answer) => answer,
-            Err(_) => return unreachable(&format!("{status}: {}", body.trim())),
+            Err(_) => return admin::out_of_reach(address, &format_args!("{status}: {}", body.trim())),
         };
         if self.json {
             out(&body);
@@ -83,18 +67,4 @@ impl Reload {
         err(&format!("error: not reloaded ({outcome}): generation {generation} goes on\n"));
         ExitCode::from(BAD_INPUT)
     }
-}
-
-/// Status and body of the answer.
-fn post(address: SocketAddr) -> Result<(u16, String), ureq::Error> {
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_connect(Some(CONNECT))
-        .timeout_global(Some(ANSWER))
-        // Not through a proxy of the environment: it would not be this machine that asks.
-        .proxy(None)
-        .build()
-        .into();
-    let mut response = agent.post(format!("http://{address}/reload")).send_empty()?;
-    Ok((response.status().as_u16(), response.body_mut().read_to_string()?))
 }

@@ -38,7 +38,7 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn run(&self) -> ExitCode {
-        let address = match admin::address(self.admin, &self.config) {
+        let address = match admin::address(self.admin, &self.config, "name its `--admin` address") {
             Ok(address) => address,
             Err(ended) => return ended,
         };
