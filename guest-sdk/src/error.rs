@@ -129,7 +129,9 @@ pub enum MetricError {
     #[error("the name is taken by a metric of another kind or with other labels")]
     Conflict,
     /// There are as many metrics or series as there may be.
-    #[error("there is no room for another metric or series: `limits.series` of the manifest is reached")]
+    #[error(
+        "there is no room for another metric or series: `limits.series` of the manifest, or what a scrape may write, is reached"
+    )]
     TooMany,
     /// There is no such metric, or it has another kind or another number of labels.
     #[error("no such metric, of this kind and with this number of labels")]

@@ -74,8 +74,8 @@ impl Capability {
 pub(super) struct Capabilities {
     pub(super) kv: Option<Arc<kv::Store>>,
     pub(super) counters: Option<Arc<counter::Counters>>,
-    /// With the version of the component, which its metrics belong to.
-    pub(super) metrics: Option<(Arc<metrics::Meters>, Arc<str>)>,
+    /// With what it defines metrics as.
+    pub(super) metrics: Option<(Arc<metrics::Meters>, metrics::Edition)>,
     pub(super) http: Option<Arc<http::Http>>,
     pub(super) environment: Vec<(String, String)>,
 }
@@ -108,12 +108,7 @@ impl Kept {
     ///
     /// # Errors
     /// Something that is granted is not there.
-    pub(super) fn grant(
-        &self,
-        plugin: &Arc<str>,
-        version: &str,
-        grants: &Grants,
-    ) -> Result<Capabilities, LoadReason> {
+    pub(super) fn grant(&self, plugin: &Arc<str>, grants: &Grants) -> Result<Capabilities, LoadReason> {
         Ok(Capabilities {
             kv: grants.kv.map(|bytes| {
                 let store = kept(&self.kv, plugin, kv::Store::default);
@@ -128,8 +123,8 @@ impl Kept {
             metrics: grants.metrics.map(|series| {
                 let make = || metrics::Meters::new(plugin, &self.board);
                 let meters = kept(&self.meters, plugin, make);
-                meters.allow(series);
-                (meters, version.into())
+                let edition = meters.allow(series);
+                (meters, edition)
             }),
             http: grants.http.as_ref().map(|grant| self.http(plugin, grant)).transpose()?.map(Arc::new),
             environment: environment::of(&grants.env)?,
@@ -163,17 +158,17 @@ mod tests {
     fn a_plugin_that_is_loaded_again_finds_what_it_kept() {
         let kept = Kept::default();
         let grants = Grants { kv: Some(1 << 20), ..Grants::default() };
-        let before = kept.grant(&"a".into(), "v1", &grants).expect("granted");
+        let before = kept.grant(&"a".into(), &grants).expect("granted");
         before.kv.as_ref().expect("granted").set("k", b"v".to_vec(), None).expect("room");
-        let after = kept.grant(&"a".into(), "v1", &grants).expect("granted");
+        let after = kept.grant(&"a".into(), &grants).expect("granted");
         drop(before);
         assert_eq!(after.kv.as_ref().expect("granted").get("k"), Some(b"v".to_vec()));
         assert!(after.counters.is_none());
-        let other = kept.grant(&"b".into(), "v1", &grants).expect("granted");
+        let other = kept.grant(&"b".into(), &grants).expect("granted");
         assert_eq!(other.kv.as_ref().expect("granted").get("k"), None, "a store of its own");
         drop(after);
         assert_eq!(
-            kept.grant(&"a".into(), "v1", &grants).expect("granted").kv.expect("granted").get("k"),
+            kept.grant(&"a".into(), &grants).expect("granted").kv.expect("granted").get("k"),
             None,
             "it went with `a`"
         );

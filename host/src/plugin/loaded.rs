@@ -127,7 +127,7 @@ impl Plugin {
         let at_once = !survey.waits() && spec.limits.time <= AT_ONCE;
         let stack = if at_once { Stack::Worker } else { Stack::Fiber };
         let room = Room { memory: spec.limits.memory, transfer: bodies.transfer() };
-        let capabilities = engine.kept().grant(&spec.name, &source.hash, &spec.grants)?;
+        let capabilities = engine.kept().grant(&spec.name, &spec.grants)?;
         let blueprint =
             Blueprint::new(engine, &compiled.component, &survey, stack, room, &voice, capabilities)?;
         try_out(engine, &blueprint, spec)?;

@@ -14,13 +14,13 @@ impl metrics::Host for State {
         labels: Vec<String>,
     ) -> wasmtime::Result<Result<u32, MetricError>> {
         self.charge()?;
-        let (meters, version) = self.capabilities.metrics.as_ref().ok_or_else(not_granted)?;
+        let (meters, edition) = self.capabilities.metrics.as_ref().ok_or_else(not_granted)?;
         let kind = match kind {
             Kind::Counter => Checked::Counter,
             Kind::Gauge => Checked::Gauge,
             Kind::Histogram(bounds) => Checked::Histogram(bounds),
         };
-        Ok(meters.define(version, &name, &help, kind, labels).map_err(MetricError::from))
+        Ok(meters.define(*edition, &name, &help, kind, labels).map_err(MetricError::from))
     }
 
     fn add(
