@@ -24,7 +24,7 @@ mod root;
 mod scope;
 
 mod address;
-mod overlap;
+pub(crate) mod overlap;
 
 mod check;
 mod defaults;

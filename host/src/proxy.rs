@@ -22,6 +22,7 @@ mod http1;
 mod http2;
 mod in_flight;
 mod local_response;
+mod loops;
 mod memo;
 mod mirror;
 mod phase;

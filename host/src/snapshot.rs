@@ -100,6 +100,7 @@ pub struct Policy {
     pub server_timing: ServerTiming,
     pub limits: ClientLimits,
     pub trace_context: TraceContext,
+    pub loop_detection: bool,
 }
 
 impl Policy {
@@ -112,6 +113,7 @@ impl Policy {
             server_timing: server.server_timing.clone(),
             limits: server.limits,
             trace_context: server.trace_context,
+            loop_detection: server.loop_detection,
         }
     }
 }

@@ -15,6 +15,7 @@ mod hosts_file;
 mod lookups;
 pub mod metrics;
 mod name;
+mod own_ends;
 mod peer;
 mod resolver;
 mod retry;
@@ -43,6 +44,9 @@ pub enum NoPeer {
     /// DNS says that the name has no addresses.
     #[error("the upstream's name does not exist")]
     NoSuchName,
+    /// It leads back to the proxy.
+    #[error("the upstream's peers are the proxy itself")]
+    OwnAddress,
     /// DNS did not answer, or said that it could not.
     #[error("the upstream's name could not be resolved")]
     ResolverFailed,
@@ -60,6 +64,7 @@ impl NoPeer {
         match self {
             NoPeer::NotResolved => "not-resolved",
             NoPeer::NoSuchName => "no-such-name",
+            NoPeer::OwnAddress => "own-address",
             NoPeer::ResolverFailed => "resolver-failed",
             NoPeer::Full => "full",
             NoPeer::AllTried => "all-tried",

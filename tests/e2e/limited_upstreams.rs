@@ -62,6 +62,24 @@ fn a_place_is_free_again_when_its_client_goes_away() {
 }
 
 #[test]
+fn requests_of_an_earlier_generation_keep_their_places() {
+    let gate = Gate::default();
+    let origin = held(&gate);
+    let proxy = start(&origin, "max-requests = 1, max-pending = 0");
+    let mut first = proxy.connect();
+    first.send(get("/x").bytes());
+    origin.wait_for_requests(1);
+    assert_eq!(proxy.get("/x").status, 503);
+    proxy.reload().expect_status(200);
+    assert_eq!(proxy.get("/x").status, 503, "the one place is taken still");
+    let refused = proxy.metrics().sum("edgewright_upstream_refused_total", &[("upstream", "main")]);
+    assert_eq!(refused as u64, 2, "counted on");
+    gate.open();
+    assert_eq!(first.response_to("GET").status, 200);
+    assert_eq!(proxy.get("/x").status, 200);
+}
+
+#[test]
 fn f15_more_clients_than_connections_wait_and_none_fails() {
     let origin = Origin::script(|_, wire| {
         wire.patience(Some(Duration::from_millis(2)));

@@ -52,6 +52,7 @@ mod isolation;
 mod jwt;
 mod limits;
 mod load;
+mod loops;
 mod mirrors;
 mod plugin_metrics;
 mod plugin_tunnels;

@@ -141,6 +141,8 @@ pub(crate) fn server() -> Server {
         watch: false,
         // A trace that nobody collects is bytes for nothing.
         trace_context: TraceContext::Pass,
+        // Ways back to the proxy itself are known without it; longer ones are rare, and a header line costs each request.
+        loop_detection: false,
     }
 }
 

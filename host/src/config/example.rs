@@ -66,6 +66,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("limits", "limits = { time = \"10ms\", memory = \"16MiB\" }"),
     ("listeners", "[[listeners]]"),
     ("longest-pause", "longest-pause = \"60s\""),
+    ("loop-detection", "loop-detection = true"),
     ("manifest.http", "http = [\"https://auth.example.com\"]"),
     ("match", "match = { path = \"/v1/*\" }"),
     ("max-body", "max-body = \"1MiB\""),

@@ -79,6 +79,8 @@ pub struct Server {
     pub watch: bool,
     pub limits: ClientLimits,
     pub trace_context: TraceContext,
+    /// Whether requests tell in `cdn-loop` that they came through here, and are refused when they come back.
+    pub loop_detection: bool,
     pub server_timing: ServerTiming,
 }
 

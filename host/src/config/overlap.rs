@@ -29,6 +29,16 @@ pub(crate) fn reaches(peer: &PeerAddress, listener: SocketAddr) -> bool {
         }
 }
 
+/// Whether a connection to the address comes to what listens on `listener`.
+pub(crate) fn comes_to(peer: SocketAddr, listener: SocketAddr) -> bool {
+    reaches(&PeerAddress { host: PeerHost::Ip(peer.ip()), port: peer.port() }, listener)
+}
+
+/// Whether it does if this machine has the address.
+pub(crate) fn may_come_to(peer: SocketAddr, listener: SocketAddr) -> bool {
+    peer.port() == listener.port() && listener.ip().is_unspecified() && takes(listener.ip(), peer.ip())
+}
+
 const LOOPBACKS: [IpAddr; 2] =
     [IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), IpAddr::V6(std::net::Ipv6Addr::LOCALHOST)];
 

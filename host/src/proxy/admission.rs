@@ -21,7 +21,7 @@ use super::failure::{Failed, Kind};
 use super::local_response::{REQUEST_ID, REQUEST_ID_NAME};
 use super::memo::Memo;
 use super::survey::Survey;
-use super::{content_length, forwarded, heads, hop_by_hop, request_id, sanitize, trace_context};
+use super::{content_length, forwarded, heads, hop_by_hop, loops, request_id, sanitize, trace_context};
 
 thread_local! {
     /// Hosts as requests name them. Only those that were let in.
@@ -104,6 +104,9 @@ pub(crate) fn admit(
     }
     hop_by_hop::strip_request(head, found).map_err(bad)?;
     sanitize::request(head, found, &policy.owned_headers, policy.underscore_headers, trust);
+    if policy.loop_detection {
+        loops::mark(head)?;
+    }
     forwarded::rebuild(head, from.peer.ip(), from.scheme(), trust);
     if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
         let _ = head.insert_header(REQUEST_ID_NAME, value);

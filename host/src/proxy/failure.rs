@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     /// It belongs on a connection to another virtual host.
     Misdirected,
     NoRoute,
+    /// It has come through the proxy before.
+    Loop,
     /// It went away: there is nobody to answer.
     ClientGone,
     /// Nothing passed through its tunnel for too long.
@@ -76,6 +78,7 @@ impl Kind {
             Kind::VersionNotSupported => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             Kind::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Kind::NoRoute => StatusCode::NOT_FOUND,
+            Kind::Loop => StatusCode::LOOP_DETECTED,
             Kind::ClientGone | Kind::TunnelIdle | Kind::Cut => return None,
             Kind::NoPeer | Kind::Overloaded | Kind::Exhausted => StatusCode::SERVICE_UNAVAILABLE,
             Kind::ConnectFailed | Kind::UpstreamBroken | Kind::ResponseUnfit => StatusCode::BAD_GATEWAY,
@@ -99,6 +102,7 @@ impl Kind {
             Kind::VersionNotSupported => "version-not-supported",
             Kind::Misdirected => "misdirected",
             Kind::NoRoute => "no-route",
+            Kind::Loop => "loop",
             Kind::ClientGone => "client-gone",
             Kind::TunnelIdle => "tunnel-idle",
             Kind::Cut => "cut",

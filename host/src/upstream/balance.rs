@@ -3,7 +3,7 @@
 mod ring;
 mod schedule;
 
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ pub(super) struct PeerSet {
     turns: Vec<u32>,
     /// Empty where nothing is hashed.
     ring: Ring,
+    /// Addresses that were left out: they are the proxy's own.
+    pub(super) own: Vec<SocketAddr>,
 }
 
 /// What is known of the request that a peer is chosen for.
@@ -43,7 +45,7 @@ pub(super) struct Balancer {
     /// In percent.
     panic_threshold: usize,
     turn: AtomicUsize,
-    gate: Option<Arc<Gate>>,
+    gate: Gate,
 }
 
 impl PeerSet {
@@ -55,7 +57,7 @@ impl PeerSet {
             Balance::Hash(_) => Ring::of(peers.iter().map(|peer| (peer.endpoint(), peer.weight()))),
             _ => Ring::default(),
         };
-        Self { peers, absence, turns, ring }
+        Self { peers, absence, turns, ring, own: Vec::new() }
     }
 
     /// The peer whose turn it is, for any number.
@@ -87,8 +89,19 @@ impl Balancer {
         }
     }
 
-    pub(super) fn gate(&self) -> Option<&Arc<Gate>> {
-        self.gate.as_ref()
+    /// `None` where nothing is limited.
+    pub(super) fn gate(&self) -> Option<&Gate> {
+        Some(&self.gate).filter(|gate| gate.limits_something())
+    }
+
+    /// How many requests were refused for the limits.
+    pub(super) fn refused(&self) -> u64 {
+        self.gate.refused()
+    }
+
+    /// Counts on where the one of an earlier generation is.
+    pub(super) fn inherit(&mut self, earlier: &Balancer) {
+        self.gate.inherit(&earlier.gate);
     }
 
     /// What a request's key is, where keys are read.
@@ -107,7 +120,7 @@ impl Balancer {
         if set.peers.is_empty() {
             return Err(set.absence);
         }
-        let mut room = match &self.gate {
+        let mut room = match self.gate() {
             None => Room { place: None, most: usize::MAX },
             Some(gate) => {
                 Room { place: Some(gate.enter().ok_or(NoPeer::Full)?), most: gate.max_connections() }

@@ -1,5 +1,5 @@
 //! How many requests an upstream takes at once, and who waits for a place: first come, first served, for a bounded
-//! time and in bounded number. Only upstreams with limits have one. Knows no peers.
+//! time and in bounded number. Knows no peers.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -12,36 +12,46 @@ use crate::config::model::UpstreamLimits;
 
 use super::NoPeer;
 
-/// The limits of an upstream and who is within them.
+/// The limits of an upstream, and who is within them.
 #[derive(Debug)]
 pub(super) struct Gate {
     limits: UpstreamLimits,
+    crowd: Arc<Crowd>,
+}
+
+/// Those within and before the limits. Outlives them: a later configuration may have others.
+#[derive(Debug, Default)]
+struct Crowd {
     inside: AtomicUsize,
     waiting: AtomicUsize,
     freed: Notify,
-    pub(super) refused: AtomicU64,
+    refused: AtomicU64,
 }
 
 /// A place within the limits; free again once this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     /// `None` once it was left.
-    gate: Option<Arc<Gate>>,
+    crowd: Option<Arc<Crowd>>,
 }
 
 impl Gate {
-    /// `None` where there is nothing to limit.
-    pub(super) fn of(limits: &UpstreamLimits) -> Option<Arc<Self>> {
-        let limited = limits.max_requests.is_some() || limits.max_connections.is_some();
-        limited.then(|| {
-            Arc::new(Self {
-                limits: *limits,
-                inside: AtomicUsize::new(0),
-                waiting: AtomicUsize::new(0),
-                freed: Notify::new(),
-                refused: AtomicU64::new(0),
-            })
-        })
+    pub(super) fn of(limits: &UpstreamLimits) -> Self {
+        Self { limits: *limits, crowd: Arc::default() }
+    }
+
+    pub(super) fn limits_something(&self) -> bool {
+        self.limits.max_requests.is_some() || self.limits.max_connections.is_some()
+    }
+
+    /// Has the requests of an earlier gate within these limits.
+    pub(super) fn inherit(&mut self, earlier: &Gate) {
+        self.crowd = Arc::clone(&earlier.crowd);
+    }
+
+    /// How many requests were refused.
+    pub(super) fn refused(&self) -> u64 {
+        self.crowd.refused.load(Relaxed)
     }
 
     /// Of one peer, at once. Each request has at most one connection, so these are connections as well.
@@ -50,16 +60,17 @@ impl Gate {
     }
 
     /// Takes a place, if there is one.
-    pub(super) fn enter(self: &Arc<Self>) -> Option<Place> {
+    pub(super) fn enter(&self) -> Option<Place> {
         let most = self.limits.max_requests.map_or(usize::MAX, |most| most as usize);
         // Never one too many, not even for a moment: others would find no place that there is.
-        let taken = self.inside.fetch_update(SeqCst, SeqCst, |inside| (inside < most).then(|| inside + 1));
-        taken.ok().map(|_| Place { gate: Some(Arc::clone(self)) })
+        let more = |inside: usize| (inside < most).then(|| inside + 1);
+        let taken = self.crowd.inside.fetch_update(SeqCst, SeqCst, more);
+        taken.ok().map(|_| Place { crowd: Some(Arc::clone(&self.crowd)) })
     }
 
     /// How many requests wait for a place.
     pub(super) fn waiting(&self) -> usize {
-        self.waiting.load(SeqCst)
+        self.crowd.waiting.load(SeqCst)
     }
 
     /// Tries until there is a place, behind those that try already.
@@ -68,13 +79,13 @@ impl Gate {
     /// [`NoPeer::Full`], where too many wait already or it took too long; what else `take` says.
     pub(super) async fn wait<T>(&self, mut take: impl FnMut() -> Result<T, NoPeer>) -> Result<T, NoPeer> {
         let Some(turn) = Turn::queue(self) else {
-            self.refused.fetch_add(1, Relaxed);
+            self.crowd.refused.fetch_add(1, Relaxed);
             return Err(NoPeer::Full);
         };
         let deadline = Instant::now() + self.limits.pending_timeout;
         let mut is_first = turn.is_first;
         loop {
-            let mut freed = std::pin::pin!(self.freed.notified());
+            let mut freed = std::pin::pin!(self.crowd.freed.notified());
             // From here on, no place becomes free unnoticed.
             freed.as_mut().enable();
             if is_first {
@@ -83,21 +94,24 @@ impl Gate {
                     done => {
                         drop(turn);
                         // Several places may have become free at once, with one notice.
-                        self.tell();
+                        self.crowd.tell();
                         return done;
                     }
                 }
             }
             if timeout_at(deadline, freed).await.is_err() {
-                self.refused.fetch_add(1, Relaxed);
+                self.crowd.refused.fetch_add(1, Relaxed);
                 return Err(NoPeer::Full);
             }
             is_first = true;
         }
     }
 
+}
+
+impl Crowd {
     fn tell(&self) {
-        if self.waiting() > 0 {
+        if self.waiting.load(SeqCst) > 0 {
             self.freed.notify_one();
         }
     }
@@ -106,17 +120,17 @@ impl Gate {
 impl Place {
     /// Gives it back unused. Whoever waits is not told: it would find what this one found.
     pub(super) fn leave(mut self) {
-        if let Some(gate) = self.gate.take() {
-            gate.inside.fetch_sub(1, SeqCst);
+        if let Some(crowd) = self.crowd.take() {
+            crowd.inside.fetch_sub(1, SeqCst);
         }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(gate) = self.gate.take() {
-            gate.inside.fetch_sub(1, SeqCst);
-            gate.tell();
+        if let Some(crowd) = self.crowd.take() {
+            crowd.inside.fetch_sub(1, SeqCst);
+            crowd.tell();
         }
     }
 }
@@ -130,7 +144,7 @@ struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     fn queue(gate: &'a Gate) -> Option<Self> {
-        let before = gate.waiting.fetch_add(1, SeqCst);
+        let before = gate.crowd.waiting.fetch_add(1, SeqCst);
         let turn = Self { gate, is_first: before == 0 };
         (before < gate.limits.max_pending as usize).then_some(turn)
     }
@@ -138,7 +152,7 @@ impl<'a> Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.gate.waiting.fetch_sub(1, SeqCst);
+        self.gate.crowd.waiting.fetch_sub(1, SeqCst);
     }
 }
 
@@ -155,7 +169,7 @@ mod tests {
             max_pending,
             pending_timeout,
         };
-        Gate::of(&limits).unwrap()
+        Arc::new(Gate::of(&limits))
     }
 
     #[tokio::test]
@@ -166,7 +180,7 @@ mod tests {
             let gate = Arc::clone(&gate);
             tasks.spawn(async move {
                 let place = gate.wait(|| gate.enter().ok_or(NoPeer::Full)).await.unwrap();
-                assert!(gate.inside.load(SeqCst) <= 2);
+                assert!(gate.crowd.inside.load(SeqCst) <= 2);
                 tokio::task::yield_now().await;
                 drop(place);
             });
@@ -174,7 +188,7 @@ mod tests {
         while let Some(done) = tasks.join_next().await {
             done.unwrap();
         }
-        assert_eq!((gate.inside.load(SeqCst), gate.waiting()), (0, 0));
+        assert_eq!((gate.crowd.inside.load(SeqCst), gate.waiting()), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
@@ -185,19 +199,32 @@ mod tests {
         let waits = || gate.wait(|| gate.enter().ok_or(NoPeer::Full));
         let (first, second) = tokio::join!(waits(), waits());
         assert_eq!((first.unwrap_err(), second.unwrap_err()), (NoPeer::Full, NoPeer::Full));
-        assert_eq!(gate.refused.load(Relaxed), 2);
+        assert_eq!(gate.refused(), 2);
         drop(place);
         assert!(waits().await.is_ok());
     }
 
     #[test]
-    fn without_limits_there_is_no_gate() {
+    fn without_limits_nothing_is_limited() {
         let limits = UpstreamLimits {
             max_requests: None,
             max_connections: None,
             max_pending: 1,
             pending_timeout: Duration::ZERO,
         };
-        assert!(Gate::of(&limits).is_none());
+        assert!(!Gate::of(&limits).limits_something());
+    }
+
+    #[tokio::test]
+    async fn who_is_inside_counts_for_later_limits() {
+        let earlier = gate(2, 5, Duration::from_secs(60));
+        let (first, second) = (earlier.enter().unwrap(), earlier.enter().unwrap());
+        let mut later = Gate::of(&UpstreamLimits { max_requests: Some(1), ..earlier.limits });
+        later.inherit(&earlier);
+        drop(first);
+        assert!(later.enter().is_none(), "one is there yet");
+        let waits = later.wait(|| later.enter().ok_or(NoPeer::Full));
+        let (place, ()) = tokio::join!(waits, async { drop(second) });
+        assert!(place.is_ok(), "who leaves by the earlier limits tells who waits for the later ones");
     }
 }

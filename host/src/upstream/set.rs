@@ -17,6 +17,7 @@ use crate::ids::UpstreamId;
 use super::balance::{Ask, Balancer, PeerSet};
 use super::hosts_file::HostsFile;
 use super::name::Answer;
+use super::own_ends::OwnEnds;
 use super::peer::Found;
 use super::retry::RetryBudget;
 use super::speech::Speech;
@@ -39,6 +40,7 @@ pub struct Upstream {
     sources: Vec<Source>,
     current: ArcSwap<PeerSet>,
     balancer: Balancer,
+    own_ends: Arc<OwnEnds>,
     retrying: Arc<RetryBudget>,
 }
 
@@ -90,6 +92,7 @@ impl Upstreams {
                 },
             },
         };
+        let own_ends = Arc::new(OwnEnds::of(config));
         let list: Vec<_> = config
             .upstreams
             .iter()
@@ -100,7 +103,7 @@ impl Upstreams {
                     weight: peer.weight,
                     server_name: server_name(settings, &peer.source),
                 });
-                Arc::new(Upstream::new(settings.clone(), sources.collect()))
+                Arc::new(Upstream::new(settings.clone(), sources.collect(), Arc::clone(&own_ends)))
             })
             .collect();
         let ids =
@@ -109,16 +112,21 @@ impl Upstreams {
     }
 
     /// Takes over what an earlier generation knows: of names, so that a reload never waits for DNS again, and of
-    /// the peers of upstreams that keep their name. Call it before the resolver runs.
-    pub fn inherit(&self, earlier: &Upstreams) {
+    /// the upstreams that keep their name: their peers, the requests on their way and the retries among them. Call it before
+    /// anybody else has them.
+    pub fn inherit(&mut self, earlier: &Upstreams) {
         let known: HashMap<_, _> = earlier.names.iter().map(|name| (&name.text, name)).collect();
         for name in &self.names {
             if let Some(known) = known.get(&name.text) {
                 name.answer.store(known.answer.load_full());
             }
         }
-        for upstream in &self.list {
+        for upstream in &mut self.list {
             let same = earlier.id(upstream.name()).and_then(|id| earlier.get(id));
+            if let (Some(upstream), Some(same)) = (Arc::get_mut(upstream), same) {
+                upstream.balancer.inherit(&same.balancer);
+                upstream.retrying = Arc::clone(&same.retrying);
+            }
             upstream.refresh_with(&same.map(|same| same.peers()).unwrap_or_default());
         }
     }
@@ -144,7 +152,7 @@ impl Upstreams {
 }
 
 impl Upstream {
-    fn new(settings: Settings, sources: Vec<Source>) -> Self {
+    fn new(settings: Settings, sources: Vec<Source>, own_ends: Arc<OwnEnds>) -> Self {
         let nothing = PeerSet::new(Vec::new(), NoPeer::NotResolved, &settings.balance);
         let balancer = Balancer::new(&settings);
         let upstream = Self {
@@ -153,6 +161,7 @@ impl Upstream {
             sources,
             current: ArcSwap::from_pointee(nothing),
             balancer,
+            own_ends,
             retrying: Arc::default(),
         };
         upstream.refresh();
@@ -177,7 +186,7 @@ impl Upstream {
 
     /// How many requests were refused for its limits.
     pub(super) fn refused(&self) -> u64 {
-        self.balancer.gate().map_or(0, |gate| gate.refused.load(Relaxed))
+        self.balancer.refused()
     }
 
     /// The peer for a request, which is in flight there until the hold is dropped. Waits for nothing: no look-up,
@@ -234,6 +243,11 @@ impl Upstream {
         current.peers.is_empty().then_some(current.absence)
     }
 
+    /// Addresses that it would have and that are the proxy's own: they are left out.
+    pub fn own_addresses(&self) -> Vec<SocketAddr> {
+        self.current.load().own.clone()
+    }
+
     /// Whether one more of its peers may be left out for its errors.
     pub(super) fn may_eject(&self, max_share: u8) -> bool {
         let current = self.current.load();
@@ -255,10 +269,17 @@ impl Upstream {
 
     fn refresh_with(&self, earlier: &[Peer]) -> Refreshed {
         let current = self.current.load();
-        let (found, absence) = self.found();
+        let Findings { found, own, absence } = self.found();
+        if own != current.own && !own.is_empty() {
+            tracing::warn!(
+                upstream = %self.name(),
+                addresses = ?own,
+                "addresses of the upstream are the proxy's own: they are left out"
+            );
+        }
         let is_same = found.len() == current.peers.len()
             && found.iter().zip(&current.peers).all(|(found, peer)| peer.is_at(found));
-        if is_same && absence == current.absence && earlier.is_empty() {
+        if is_same && absence == current.absence && own == current.own && earlier.is_empty() {
             return Refreshed::Same;
         }
         let peer = |found: Found| {
@@ -275,15 +296,23 @@ impl Upstream {
             Peer::new(found, &self.settings, &self.speech, state)
         };
         let peers = found.into_iter().map(peer).collect();
-        self.current.store(Arc::new(PeerSet::new(peers, absence, &self.settings.balance)));
+        let mut set = PeerSet::new(peers, absence, &self.settings.balance);
+        set.own = own;
+        self.current.store(Arc::new(set));
         if is_same { Refreshed::Same } else { Refreshed::Changed }
     }
 
     /// What the sources stand for at present, each end once; or why that is nothing.
-    fn found(&self) -> (Vec<Found>, NoPeer) {
-        let mut found: Vec<Found> = Vec::new();
+    fn found(&self) -> Findings {
+        let (mut found, mut own): (Vec<Found>, Vec<SocketAddr>) = (Vec::new(), Vec::new());
         let mut absence = NoPeer::NoSuchName;
         let mut add = |endpoint: Endpoint, source: &Source| {
+            if let Some(address) = endpoint.address().filter(|address| self.own_ends.has(*address)) {
+                if !own.contains(&address) {
+                    own.push(address);
+                }
+                return;
+            }
             let server_name = Arc::clone(&source.server_name);
             let new = Found { endpoint, weight: source.weight, server_name };
             if found
@@ -310,8 +339,20 @@ impl Upstream {
                 }
             }
         }
-        (found, absence)
+        if !own.is_empty() {
+            absence = worst(absence, NoPeer::OwnAddress);
+        }
+        Findings { found, own, absence }
     }
+}
+
+/// What the sources of an upstream stand for.
+struct Findings {
+    found: Vec<Found>,
+    /// Left out: the proxy itself.
+    own: Vec<SocketAddr>,
+    /// Why nothing is found, where nothing is.
+    absence: NoPeer,
 }
 
 /// Who the peers of a source have to prove to be: what the configuration says, or the name or address they are
@@ -341,8 +382,9 @@ fn worst(a: NoPeer, b: NoPeer) -> NoPeer {
     let rank = |reason: NoPeer| match reason {
         NoPeer::NotResolved => 0,
         NoPeer::ResolverFailed => 1,
-        NoPeer::NoSuchName => 2,
-        NoPeer::Full | NoPeer::AllTried => 3,
+        NoPeer::OwnAddress => 2,
+        NoPeer::NoSuchName => 3,
+        NoPeer::Full | NoPeer::AllTried => 4,
     };
     if rank(a) <= rank(b) { a } else { b }
 }

@@ -29,6 +29,7 @@ pub(crate) fn server(scope: &mut Scope, raw: raw::Server) -> Server {
         trace_context: scope.value(raw.trace_context, default.trace_context, |text| {
             scalar::word(text, &[("pass", TraceContext::Pass), ("make", TraceContext::Make)])
         }),
+        loop_detection: raw.loop_detection.unwrap_or(default.loop_detection),
         limits: client_limits::client_limits(scope, raw.limits, raw.timeouts),
         watch: raw.watch.unwrap_or(default.watch),
         server_timing: scope.value(raw.server_timing, default.server_timing, |text| server_timing(text)),

@@ -50,6 +50,9 @@ struct UpstreamStatus<'a> {
     /// Peers to which requests go.
     healthy: usize,
     peers: Vec<Peer>,
+    /// Left out: they are the proxy itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    own_addresses: Vec<String>,
     /// Why there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -126,6 +129,7 @@ impl<'a> UpstreamStatus<'a> {
         let peers: Vec<Peer> = upstream.peers().iter().map(|peer| peer.status().into()).collect();
         let healthy = peers.iter().filter(|peer| peer.healthy).count();
         let reason = upstream.absence().map(|why| why.to_string());
-        Self { name: upstream.name(), healthy, peers, reason }
+        let own_addresses = upstream.own_addresses().iter().map(ToString::to_string).collect();
+        Self { name: upstream.name(), healthy, peers, own_addresses, reason }
     }
 }

@@ -142,8 +142,9 @@ impl Reloader {
             return Err(NotTaken(Outcome::NeedsRestart, fixed));
         }
         let current = self.parts.generation.load_full();
-        let upstreams = Arc::new(Upstreams::build(&config));
+        let mut upstreams = Upstreams::build(&config);
         upstreams.inherit(&current.upstreams);
+        let upstreams = Arc::new(upstreams);
         let generation = self.parts.builder.build(&config, Arc::clone(&upstreams), Some(&current)).map_err(
             |failures| {
                 self.forget(&current, Names::of_config(&config));

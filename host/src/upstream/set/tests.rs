@@ -19,6 +19,7 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
             drain_delay: Duration::ZERO,
             limits: model::ClientLimits::DEFAULT,
             trace_context: model::TraceContext::Pass,
+            loop_detection: false,
             underscore_headers: model::UnderscoreHeaders::Drop,
             server_timing: model::ServerTiming::Off,
             watch: false,
@@ -130,6 +131,37 @@ fn addresses_and_names_of_the_machine_are_ready_at_once() {
 }
 
 #[test]
+fn the_proxy_itself_is_no_peer() {
+    let mut config = config(&[("mixed", &[("db", 80)]), ("own", &[("127.0.0.9", 80)]), ("other", &[("db", 81)])]);
+    config.admin = Some(model::Admin { address: "127.0.0.9:80".parse().unwrap() });
+    let upstreams = Upstreams::with_hosts(&config, &HostsFile::parse("10.0.0.9 db\n127.0.0.9 db\n"));
+    check(&upstreams, "mixed", Ok(&["10.0.0.9:80"]));
+    check(&upstreams, "own", Err(NoPeer::OwnAddress));
+    check(&upstreams, "other", Ok(&["10.0.0.9:81", "127.0.0.9:81"]));
+    let own: Vec<_> = upstreams.list.iter().map(|upstream| upstream.own_addresses().len()).collect();
+    assert_eq!(own, [1, 1, 0]);
+}
+
+#[test]
+fn requests_and_retries_under_way_count_on_in_the_next_generation() {
+    let mut config = config(&[("a", &[("10.0.0.1", 80)])]);
+    config.upstreams[0].limits.max_requests = Some(1);
+    config.upstreams[0].limits.max_pending = 0;
+    let earlier = Upstreams::with_hosts(&config, &HostsFile::parse(""));
+    let hold = earlier.list[0].pick(&Ask::default()).unwrap();
+    let retries: Vec<_> = std::iter::from_fn(|| earlier.list[0].draw_retry()).collect();
+    let mut later = Upstreams::with_hosts(&config, &HostsFile::parse(""));
+    later.inherit(&earlier);
+    let later = &later.list[0];
+    assert_eq!(later.pick(&Ask::default()).unwrap_err(), NoPeer::Full);
+    assert!(later.draw_retry().is_none());
+    assert_eq!(later.retried(), (retries.len() as u64, 2));
+    drop((hold, retries));
+    assert!(later.pick(&Ask::default()).is_ok());
+    assert!(later.draw_retry().is_some());
+}
+
+#[test]
 fn a_generation_takes_over_what_is_known() {
     let hosts = HostsFile::parse("");
     let earlier = Upstreams::with_hosts(&config(&[("a", &[("x.test", 80)])]), &hosts);
@@ -142,7 +174,7 @@ fn a_generation_takes_over_what_is_known() {
     let found = Outcome::Found { addresses: vec!["10.0.0.1".parse().unwrap()], ttl: Duration::ZERO };
     let (answer, _) = Answer::default().after(Family::V4, &found, Instant::now(), &timing);
     earlier.names[0].answer.store(Arc::new(answer));
-    let later = Upstreams::with_hosts(&config(&[("b", &[("x.test", 81)]), ("c", &[("y.test", 81)])]), &hosts);
+    let mut later = Upstreams::with_hosts(&config(&[("b", &[("x.test", 81)]), ("c", &[("y.test", 81)])]), &hosts);
     check(&later, "b", Err(NoPeer::NotResolved));
     later.inherit(&earlier);
     check(&later, "b", Ok(&["10.0.0.1:81"]));
@@ -172,7 +204,7 @@ fn a_peer_that_stays_keeps_what_is_known_of_it() {
     };
     assert_eq!(known(&upstreams), [(false, 0), (true, 1)]);
     // The next generation, too, until the request is over.
-    let later = Upstreams::with_hosts(&config, &HostsFile::parse(""));
+    let mut later = Upstreams::with_hosts(&config, &HostsFile::parse(""));
     later.inherit(&upstreams);
     assert_eq!(known(&later), [(false, 0), (true, 1)]);
     drop(hold);
