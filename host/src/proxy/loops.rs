@@ -22,7 +22,8 @@ static TOKEN: LazyLock<HeaderValue> = LazyLock::new(|| {
 /// # Errors
 /// It is among them already.
 pub(super) fn mark(head: &mut RequestHeader) -> Result<(), Failed> {
-    let been_here = head.headers.get_all(CDN_LOOP).iter().any(|line| names(line.as_bytes(), TOKEN.as_bytes()));
+    let been_here =
+        head.headers.get_all(CDN_LOOP).iter().any(|line| names(line.as_bytes(), TOKEN.as_bytes()));
     if been_here {
         return Err(Failed::because(Kind::Loop, "the request came back to the proxy"));
     }

@@ -106,7 +106,6 @@ impl Gate {
             is_first = true;
         }
     }
-
 }
 
 impl Crowd {

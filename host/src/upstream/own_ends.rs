@@ -31,7 +31,9 @@ fn is_of_machine(ip: IpAddr) -> bool {
     // Never an interface's: kept for documentation (RFC 5737 and RFC 3849).
     let (nobody, unspecified): (IpAddr, IpAddr) = match ip {
         IpAddr::V4(_) => (Ipv4Addr::new(192, 0, 2, 1).into(), Ipv4Addr::UNSPECIFIED.into()),
-        IpAddr::V6(_) => (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(), Ipv6Addr::UNSPECIFIED.into()),
+        IpAddr::V6(_) => {
+            (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(), Ipv6Addr::UNSPECIFIED.into())
+        }
     };
     let binds = |ip: IpAddr| UdpSocket::bind((ip, 0));
     if binds(nobody).is_err() {

@@ -132,7 +132,8 @@ fn addresses_and_names_of_the_machine_are_ready_at_once() {
 
 #[test]
 fn the_proxy_itself_is_no_peer() {
-    let mut config = config(&[("mixed", &[("db", 80)]), ("own", &[("127.0.0.9", 80)]), ("other", &[("db", 81)])]);
+    let mut config =
+        config(&[("mixed", &[("db", 80)]), ("own", &[("127.0.0.9", 80)]), ("other", &[("db", 81)])]);
     config.admin = Some(model::Admin { address: "127.0.0.9:80".parse().unwrap() });
     let upstreams = Upstreams::with_hosts(&config, &HostsFile::parse("10.0.0.9 db\n127.0.0.9 db\n"));
     check(&upstreams, "mixed", Ok(&["10.0.0.9:80"]));
@@ -174,7 +175,8 @@ fn a_generation_takes_over_what_is_known() {
     let found = Outcome::Found { addresses: vec!["10.0.0.1".parse().unwrap()], ttl: Duration::ZERO };
     let (answer, _) = Answer::default().after(Family::V4, &found, Instant::now(), &timing);
     earlier.names[0].answer.store(Arc::new(answer));
-    let mut later = Upstreams::with_hosts(&config(&[("b", &[("x.test", 81)]), ("c", &[("y.test", 81)])]), &hosts);
+    let mut later =
+        Upstreams::with_hosts(&config(&[("b", &[("x.test", 81)]), ("c", &[("y.test", 81)])]), &hosts);
     check(&later, "b", Err(NoPeer::NotResolved));
     later.inherit(&earlier);
     check(&later, "b", Ok(&["10.0.0.1:81"]));
