@@ -4,6 +4,7 @@ mod admin;
 mod check;
 mod completions;
 mod explain;
+mod file;
 mod init;
 mod plugin;
 mod proxy;

@@ -41,9 +41,12 @@ pub enum NoPeer {
     /// The first look-up is still under way.
     #[error("the upstream's name is not resolved yet")]
     NotResolved,
-    /// DNS says that the name has no addresses.
+    /// DNS says that the name does not exist.
     #[error("the upstream's name does not exist")]
     NoSuchName,
+    /// DNS says that the name exists, but has no addresses.
+    #[error("the upstream's name has no addresses")]
+    NoAddresses,
     /// It leads back to the proxy.
     #[error("the upstream's peers are the proxy itself")]
     OwnAddress,
@@ -64,6 +67,7 @@ impl NoPeer {
         match self {
             NoPeer::NotResolved => "not-resolved",
             NoPeer::NoSuchName => "no-such-name",
+            NoPeer::NoAddresses => "no-addresses",
             NoPeer::OwnAddress => "own-address",
             NoPeer::ResolverFailed => "resolver-failed",
             NoPeer::Full => "full",

@@ -183,3 +183,32 @@ fn listeners_in_each_others_way_are_found() {
     check("0.0.0.0", "127.0.0.1");
     check("127.0.0.1", "127.0.0.1");
 }
+
+#[test]
+fn a_file_is_named_by_flag_or_by_place() {
+    let origin = Origin::ok();
+    let setup = Setup::new().upstream("main", &origin).route("default", "", "main");
+    setup.write();
+    for arguments in
+        [&["check", "edgewright.toml"][..], &["check", "--config", "edgewright.toml"], &["check"]]
+    {
+        let _ = setup.command(arguments).expect_code(0);
+    }
+    let _ = setup.command(&["check", "edgewright.toml", "--config", "edgewright.toml"]).expect_code(2);
+    for arguments in [&["run", "absent.toml"][..], &["run", "--config", "absent.toml"]] {
+        let said = setup.command(arguments).expect_code(1).said();
+        assert!(said.contains("absent.toml"), "{said}");
+    }
+}
+
+#[test]
+fn an_address_in_use_names_the_flag_that_says_it() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let directory = tempfile::tempdir().expect("a directory");
+    let address = taken.local_addr().expect("an address").to_string();
+    let arguments = ["proxy", "--to", "127.0.0.1:9", "--from", &address];
+    let said = edgewright(&arguments, directory.path()).expect_code(1).said();
+    assert!(said.contains("(`--from` says which)"), "{said}");
+    let said = edgewright(&["proxy", "--to", "9000"], directory.path()).expect_code(1).said();
+    assert!(said.contains("write `127.0.0.1:9000`"), "{said}");
+}

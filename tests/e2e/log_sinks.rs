@@ -40,6 +40,10 @@ fn lines_that_a_full_device_refuses_are_counted() {
         let dropped = proxy.metrics().sum("edgewright_access_log_dropped_lines_total", &[]);
         (dropped - 20.0).abs() < f64::EPSILON
     });
+    assert!(proxy.metrics().sum("edgewright_access_log_write_errors_total", &[]) >= 1.0);
+    let said = proxy.wait_for_log("lines of a log can't be written");
+    assert!(said.contains("No space left on device"), "{said}");
+    assert_eq!(said.matches("lines of a log can't be written").count(), 1, "once a minute: {said}");
     assert_eq!(client.ask(&get("/x")).status, 200);
     let finished = proxy.terminate(DEADLINE).expect_code(0);
     assert!(finished.took < Duration::from_secs(5), "{:?}", finished.took);

@@ -73,7 +73,7 @@ fn whoever_has_the_new_one_keeps_it() {
     for (before, after) in first.iter().zip(&second) {
         assert!(before == "old" || after == "new", "nobody goes back");
     }
-    let (by_client, _origin) = start("weight = 50, sticky = \"client\"");
+    let (by_client, _origin) = start("weight = 50, sticky = \"client-address\"");
     assert!([0, 20].contains(&share(&by_client, 20)), "all of one client");
 }
 

@@ -130,3 +130,21 @@ fn c01_bytes_before_a_switch_reach_no_upstream() {
     assert_eq!(client.head().status(), 101);
     assert_eq!(client.take(5), b"early");
 }
+
+/// A kept-alive connection belongs to another thread of the proxy, maybe: the 101 could overtake the request's end, and
+/// the tunnel would be closed at once.
+#[test]
+fn c01_a_switch_is_asked_for_on_a_connection_of_its_own() {
+    let origin = echo();
+    let proxy = proxy(&origin, "1m");
+    assert_eq!(proxy.connect().ask(&get("/x")).status, 200);
+    assert_eq!(proxy.connect().ask(&get("/x")).status, 200);
+    assert_eq!(origin.connections(), 1, "connections are kept alive");
+    bounce(&mut open(&proxy), b"x");
+    assert_eq!(origin.connections(), 2);
+    // One on which nothing was switched is kept for nobody.
+    let mut client = proxy.connect();
+    client.send(SWITCH.replace("/ws", "/x"));
+    assert_eq!(client.response_to("GET").status, 200);
+    wait_for(DEADLINE, "the third connection to be closed", || origin.closed() == 2);
+}

@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::config;
 use crate::server::reachable;
 
+use super::file::ConfigFile;
 use super::{OUT_OF_REACH, err, mistake, mistakes};
 
 /// Time to connect: the admin address is on this machine, or near.
@@ -21,13 +21,24 @@ const ANSWER: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// The exit code, after it was told that the file says nothing of it.
-pub(super) fn address(given: Option<SocketAddr>, file: &Path, instead: &str) -> Result<SocketAddr, ExitCode> {
-    if let Some(address) = given.or_else(|| config::admin_address(file)) {
+pub(super) fn address(
+    given: Option<SocketAddr>,
+    file: &ConfigFile,
+    instead: &str,
+) -> Result<SocketAddr, ExitCode> {
+    let path = file.path();
+    if let Some(address) = given.or_else(|| config::admin_address(path)) {
         return Ok(reachable(address));
     }
-    Err(match config::load(file) {
+    if file.named().is_none() && !path.exists() {
+        let path = path.display();
+        return Err(mistake(&format!(
+            "there is no `{path}` here: name the running proxy's file, or {instead}"
+        )));
+    }
+    Err(match config::load(path) {
         Err(diagnostics) => mistakes(&diagnostics),
-        Ok(_) => mistake(&format!("`{}` has no `[admin]` to ask: {instead}", file.display())),
+        Ok(_) => mistake(&format!("`{}` has no `[admin]` to ask: {instead}", path.display())),
     })
 }
 
@@ -60,6 +71,15 @@ fn agent(answer: Duration) -> ureq::Agent {
 
 fn whole(mut response: ureq::http::Response<ureq::Body>) -> Result<(u16, String), ureq::Error> {
     Ok((response.status().as_u16(), response.body_mut().read_to_string()?))
+}
+
+/// Says that who answered with this status is not the admin end of a proxy.
+pub(super) fn another(address: SocketAddr, status: u16) -> ExitCode {
+    err(&format!(
+        "error: `{address}` is no admin address of Edgewright (it answers {status}): `[admin]` of the proxy's file, or its \
+         `--admin`, says which it is; listeners take traffic alone\n"
+    ));
+    ExitCode::from(OUT_OF_REACH)
 }
 
 /// Says that nobody is there.

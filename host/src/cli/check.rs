@@ -1,7 +1,6 @@
 //! `edgewright check`: every mistake of a configuration file and of the plugins it names, without running it.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,13 +14,13 @@ use crate::plugin::{Compiler, Engine, EngineOptions};
 use crate::snapshot::{Builder, Failure};
 use crate::upstream::Upstreams;
 
+use super::file::ConfigFile;
 use super::{BAD_INPUT, color, err, out};
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
-    /// Configuration file
-    #[arg(value_name = "FILE", default_value = "edgewright.toml")]
-    config: PathBuf,
+    #[command(flatten)]
+    file: ConfigFile,
     /// Print mistakes and warnings as a JSON array
     #[arg(long)]
     json: bool,
@@ -29,7 +28,7 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn run(&self) -> ExitCode {
-        let (found, summary) = match config::load(&self.config) {
+        let (found, summary) = match config::load(self.file.path()) {
             Ok(checked) => {
                 let mut found = checked.warnings;
                 found.extend(plugins(&checked.config));
@@ -46,7 +45,7 @@ impl Check {
         } else {
             err(&config::render(&found, color()));
             if let (false, Some(summary)) = (failed, summary) {
-                out(&format!("{}: ok: {summary}\n", self.config.display()));
+                out(&format!("{}: ok: {summary}\n", self.file.path().display()));
             }
         }
         if failed { ExitCode::from(BAD_INPUT) } else { ExitCode::SUCCESS }

@@ -1,13 +1,13 @@
 //! `edgewright reload`: has a running proxy read its configuration again, and says what became of it.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
 
+use super::file::ConfigFile;
 use super::{BAD_INPUT, admin, err, out};
 
 /// Time until the answer. The proxy may have to compile some plugins of 30 s each.
@@ -15,9 +15,8 @@ const ANSWER: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Args)]
 pub(super) struct Reload {
-    /// Configuration file of the running proxy: its `[admin]` says where to ask
-    #[arg(short, long, value_name = "FILE", default_value = "edgewright.toml")]
-    config: PathBuf,
+    #[command(flatten)]
+    file: ConfigFile,
     /// Admin address of the running proxy, in place of the one in the file
     #[arg(long, value_name = "ADDRESS")]
     admin: Option<SocketAddr>,
@@ -37,7 +36,7 @@ struct Answer {
 impl Reload {
     pub(super) fn run(&self) -> ExitCode {
         let instead = "send SIGHUP to the process, or name its `--admin` address";
-        match admin::address(self.admin, &self.config, instead) {
+        match admin::address(self.admin, &self.file, instead) {
             Ok(address) => self.ask(address),
             Err(ended) => ended,
         }
@@ -50,7 +49,11 @@ impl Reload {
         };
         let answer: Answer = match serde_json::from_str(&body) {
             Ok(answer) => answer,
-            Err(_) => return admin::out_of_reach(address, &format_args!("{status}: {}", body.trim())),
+            // A refusal of the admin end itself is in words.
+            Err(_) if status == 403 => {
+                return admin::out_of_reach(address, &format_args!("{status}: {}", body.trim()));
+            }
+            Err(_) => return admin::another(address, status),
         };
         if self.json {
             out(&body);

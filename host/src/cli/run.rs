@@ -1,6 +1,5 @@
 //! `edgewright run`: the proxy of a configuration file, until a signal ends it.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -12,13 +11,13 @@ use crate::observe::logging;
 use crate::server::{self, CannotStart};
 use crate::snapshot::Failure;
 
+use super::file::ConfigFile;
 use super::{BAD_INPUT, err, mistake, mistakes};
 
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// Configuration file
-    #[arg(short, long, value_name = "FILE", default_value = "edgewright.toml")]
-    config: PathBuf,
+    #[command(flatten)]
+    file: ConfigFile,
     /// Take changes of the files without being asked to
     #[arg(long)]
     watch: bool,
@@ -26,11 +25,12 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn run(&self) -> ExitCode {
-        match config::load(&self.config) {
+        let file = self.file.path().to_owned();
+        match config::load(&file) {
             Ok(checked) => {
-                let file = self.config.clone();
-                let read = Box::new(move || config::load(&file));
-                let source = Source { file: Some(self.config.clone()), watch: self.watch, read };
+                let source = file.clone();
+                let read = Box::new(move || config::load(&source));
+                let source = Source { file: Some(file), watch: self.watch, read };
                 start(&checked, source)
             }
             Err(diagnostics) => mistakes(&diagnostics),
@@ -43,6 +43,7 @@ pub(super) fn start(checked: &Checked, source: Source) -> ExitCode {
     if !checked.warnings.is_empty() {
         err(&config::render(&checked.warnings, super::color()));
     }
+    let by_flags = source.file.is_none();
     let ended = server::run(&checked.config, source);
     logging::flush(Duration::from_secs(1));
     match ended {
@@ -52,7 +53,14 @@ pub(super) fn start(checked: &Checked, source: Source) -> ExitCode {
         }
         Err(CannotStart::Listeners(failures)) => {
             for failure in &failures {
-                mistake(&failure.to_string());
+                let is_admin =
+                    checked.config.admin.as_ref().is_some_and(|end| end.address == failure.address);
+                let flag = match (by_flags, is_admin) {
+                    (false, _) => "",
+                    (true, false) => " (`--from` says which)",
+                    (true, true) => " (`--admin` says which)",
+                };
+                mistake(&format!("{failure}{flag}"));
             }
             ExitCode::from(BAD_INPUT)
         }

@@ -5,13 +5,13 @@ mod table;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
 
+use super::file::ConfigFile;
 use super::{admin, out};
 
 /// Between two looks.
@@ -22,9 +22,8 @@ const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
 
 #[derive(Debug, Args)]
 pub(super) struct Status {
-    /// Configuration file of the running proxy: its `[admin]` says where to ask
-    #[arg(short, long, value_name = "FILE", default_value = "edgewright.toml")]
-    config: PathBuf,
+    #[command(flatten)]
+    file: ConfigFile,
     /// Admin address of the running proxy, in place of the one in the file
     #[arg(long, value_name = "ADDRESS")]
     admin: Option<SocketAddr>,
@@ -38,7 +37,7 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn run(&self) -> ExitCode {
-        let address = match admin::address(self.admin, &self.config, "name its `--admin` address") {
+        let address = match admin::address(self.admin, &self.file, "name its `--admin` address") {
             Ok(address) => address,
             Err(ended) => return ended,
         };
@@ -47,9 +46,9 @@ impl Status {
                 Ok((200, body)) if self.json => body,
                 Ok((200, body)) => match serde_json::from_str::<Value>(&body) {
                     Ok(status) => table::render(&status),
-                    Err(_) => return admin::out_of_reach(address, &"what answers there is no Edgewright"),
+                    Err(_) => return admin::another(address, 200),
                 },
-                Ok((status, _)) => return admin::out_of_reach(address, &format_args!("it answers {status}")),
+                Ok((status, _)) => return admin::another(address, status),
                 Err(error) => return admin::out_of_reach(address, &error),
             };
             if !self.watch {

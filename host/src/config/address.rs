@@ -93,8 +93,15 @@ pub(crate) fn peer(text: &str) -> Result<PeerAddress, Diagnostic> {
     };
     if let Some((scheme, rest)) = text.split_once("://") {
         let rest = rest.trim_end_matches('/');
-        let host = if rest.contains(':') { rest.to_owned() } else { format!("{rest}:80") };
-        return Err(refused(&format!("starts with a scheme (`{scheme}://`)"), format!("write `{host}`")));
+        let rest = rest.split('/').next().unwrap_or_default();
+        let secure = scheme.eq_ignore_ascii_case("https");
+        let port = if secure { 443 } else { 80 };
+        let host = if rest.contains(':') { rest.to_owned() } else { format!("{rest}:{port}") };
+        let tls = if secure { ", and in a configuration file `tls = true` for its upstream" } else { "" };
+        return Err(refused(
+            &format!("starts with a scheme (`{scheme}://`)"),
+            format!("write `{host}`{tls}"),
+        ));
     }
     if let Ok(ip) = text.parse::<Ipv6Addr>() {
         return Err(refused("has no port", format!("write `[{ip}]:80`")));
@@ -105,6 +112,9 @@ pub(crate) fn peer(text: &str) -> Result<PeerAddress, Diagnostic> {
     }
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !host.is_empty() && !text.ends_with(']') => (host, port),
+        None if text.parse::<u16>().is_ok() => {
+            return Err(refused("is a port without a host", format!("write `127.0.0.1:{text}`")));
+        }
         Some(("", _)) => return Err(refused("has no host", format!("write `127.0.0.1{text}`"))),
         _ => return Err(refused("has no port", format!("add it: `{text}:80`"))),
     };
@@ -203,7 +213,10 @@ mod tests {
         check("api:+80", Err("no valid port"));
         check("api:", Err("no valid port"));
         check("api:80/v1", Err("write `api:80`"));
-        check("https://api:443", Err("write `api:443`"));
+        check("https://api:443", Err("write `api:443`, and in a configuration file `tls = true`"));
+        check("https://api/v1/", Err("write `api:443`, and"));
+        check("http://api", Err("write `api:80`"));
+        check("9000", Err("write `127.0.0.1:9000`"));
         check("127.1:80", Err("IPv4"));
         check("0x7f.0x1:80", Err("IPv4"));
         check("[10.0.0.1]:80", Err("brackets are for IPv6"));

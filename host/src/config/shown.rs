@@ -1,6 +1,7 @@
 //! What a configuration says, for operators: the file and the manifests as they were read, without what may be
 //! secret. Knows no key but those that hold secrets.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -20,11 +21,25 @@ const SECRETIVE: &[&str] =
 /// Parts of the names of keys that hold a secret wherever they are.
 const TELLING: &[&str] = &["secret", "token", "password", "credential", "authorization"];
 
+/// Keys whose text is a target or URL: what is behind its `?` or `#` is hidden.
+const TARGETS: &[&str] = &["to"];
+
+/// Keys whose text is hidden, where it is one: the content of a fixed answer. (A manifest's `body` is a table.)
+const CONTENTS: &[&str] = &["body"];
+
 /// Whether texts are shown.
 #[derive(Clone, Copy)]
 enum Texts {
     Shown,
     Hidden,
+}
+
+/// A target or URL without what may be secret in its query or fragment.
+pub(crate) fn target(text: &str) -> Cow<'_, str> {
+    match text.find(['?', '#']).and_then(|at| text.get(..=at)) {
+        Some(start) if start.len() < text.len() => Cow::Owned(format!("{start}{HIDDEN}")),
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// The configuration of a file and of its plugins.
@@ -61,6 +76,10 @@ fn hide(value: &mut Value, texts: Texts) {
                 let hidden = SECRETIVE.contains(&key.as_str());
                 if TELLING.iter().any(|part| key.contains(part)) {
                     *value = Value::String(HIDDEN.to_owned());
+                } else if let (Value::String(text), true) = (&mut *value, TARGETS.contains(&key.as_str())) {
+                    *text = target(text).into_owned();
+                } else if let (Value::String(text), true) = (&mut *value, CONTENTS.contains(&key.as_str())) {
+                    HIDDEN.clone_into(text);
                 } else {
                     hide(value, if hidden { Texts::Hidden } else { texts });
                 }
@@ -92,6 +111,18 @@ mod tests {
                 "match": { "path": "/x", "header": { "x-key": "***" } },
                 "request-headers": { "set": { "authorization": "***" } },
             }),
+        );
+        check(
+            "redirect.to = 'https://{host}/x?key=s'\npath.rewrite.to = '/y?key={1}'\nrespond.body = 's'",
+            json!({
+                "redirect": { "to": "https://{host}/x?***" },
+                "path": { "rewrite": { "to": "/y?***" } },
+                "respond": { "body": "***" },
+            }),
+        );
+        check(
+            "redirect.to = '/x#'\nbody.request = 'none'",
+            json!({ "redirect": { "to": "/x#" }, "body": { "request": "none" } }),
         );
         check(
             "admin-token = 5\ntls.key = 'a.key'",

@@ -17,6 +17,9 @@ const QUEUE: usize = 8192;
 /// would cost each request of a quiet proxy the system call that wakes it.
 const REST: Duration = Duration::from_millis(20);
 
+/// Between two warnings of a sink that refuses lines: it may refuse thousands a second, for hours.
+const WARNING: Duration = Duration::from_mins(1);
+
 /// Bytes that are written at once at most.
 const BATCH: usize = 256 * 1024;
 
@@ -43,6 +46,8 @@ pub struct Counts {
     pub written: Counter,
     /// Lines that were not: the queue was full, or the sink refused them.
     pub dropped: Counter,
+    /// Writes that the sink refused.
+    pub errors: Counter,
 }
 
 /// What lines go into.
@@ -64,10 +69,11 @@ impl Lines {
             next: Mutex::default(),
         }));
         let inner = Arc::downgrade(&shared.0);
-        let mut sink: Sink<Target> = Sink { target: Box::new(target), torn: false };
+        let mut sink: Sink<Target> = Sink::new(Box::new(target));
+        let log = name.to_owned();
         std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || write_all(&lines, &mut sink, &inner))?;
+            .spawn(move || write_all(&lines, &mut sink, &inner, &log))?;
         Ok(shared)
     }
 
@@ -125,11 +131,12 @@ impl Inner {
 }
 
 /// The writer's thread: drains the queue in batches.
-fn write_all(lines: &Receiver<Vec<u8>>, sink: &mut Sink<Target>, shared: &Weak<Inner>) {
+fn write_all(lines: &Receiver<Vec<u8>>, sink: &mut Sink<Target>, shared: &Weak<Inner>, log: &str) {
+    let mut warned: Option<Instant> = None;
     let mut batch: Vec<u8> = Vec::with_capacity(64 * 1024);
     loop {
         if let Some(target) = shared.upgrade().and_then(|shared| shared.redirection()) {
-            *sink = Sink { target, torn: false };
+            *sink = Sink::new(target);
         }
         let mut count = 0u64;
         let mut ended = false;
@@ -149,7 +156,15 @@ fn write_all(lines: &Receiver<Vec<u8>>, sink: &mut Sink<Target>, shared: &Weak<I
         if count > 0 {
             let written = sink.write(&batch).min(count);
             batch.clear();
+            let refused = sink.refused.take();
+            if let Some(error) = &refused
+                && warned.is_none_or(|at| at.elapsed() >= WARNING)
+            {
+                warned = Some(Instant::now());
+                tracing::warn!(log, %error, lines = count - written, "lines of a log can't be written");
+            }
             if let Some(shared) = shared.upgrade() {
+                shared.counts.errors.inc_by(u64::from(refused.is_some()));
                 shared.counts.written.inc_by(written);
                 shared.counts.dropped.inc_by(count - written);
                 shared.done.fetch_add(count, Ordering::Release);
@@ -166,14 +181,21 @@ fn write_all(lines: &Receiver<Vec<u8>>, sink: &mut Sink<Target>, shared: &Weak<I
 struct Sink<W> {
     target: W,
     torn: bool,
+    /// Why the last write was not taken whole.
+    refused: Option<io::Error>,
 }
 
 impl<W: Write> Sink<W> {
+    fn new(target: W) -> Self {
+        Self { target, torn: false, refused: None }
+    }
+
     /// Writes lines, and returns how many of them are there whole. A line that was cut by an error is closed
     /// by a line feed before the next one, so that it spoils no other.
     fn write(&mut self, lines: &[u8]) -> u64 {
         if self.torn {
-            if self.target.write_all(b"\n").is_err() {
+            if let Err(error) = self.target.write_all(b"\n") {
+                self.refused = Some(error);
                 return 0;
             }
             self.torn = false;
@@ -181,13 +203,21 @@ impl<W: Write> Sink<W> {
         let mut rest = lines;
         while !rest.is_empty() {
             match self.target.write(rest) {
-                Ok(0) => break,
+                Ok(0) => {
+                    self.refused = Some(io::ErrorKind::WriteZero.into());
+                    break;
+                }
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => break,
+                Err(error) => {
+                    self.refused = Some(error);
+                    break;
+                }
             }
         }
-        let _ = self.target.flush();
+        if let Err(error) = self.target.flush() {
+            self.refused.get_or_insert(error);
+        }
         let written = lines.get(..lines.len() - rest.len()).unwrap_or_default();
         self.torn = written.last().is_some_and(|byte| *byte != b'\n');
         written.iter().filter(|byte| **byte == b'\n').count() as u64
@@ -224,11 +254,17 @@ mod tests {
 
     #[test]
     fn a_line_that_was_cut_spoils_no_other() {
-        let mut sink = Sink { target: Small { taken: Vec::new(), room: 6 }, torn: false };
+        let mut sink = Sink::new(Small { taken: Vec::new(), room: 6 });
         assert_eq!(sink.write(b"one\ntwo\nthree\n"), 1);
+        assert!(sink.refused.take().is_some_and(|error| error.kind() == io::ErrorKind::StorageFull));
         assert_eq!(sink.write(b"four\n"), 0, "still full");
         sink.target.room = 100;
         assert_eq!(sink.write(b"five\nsix\n"), 2);
+        assert_eq!(
+            sink.refused.take().map(|error| error.kind()),
+            Some(io::ErrorKind::StorageFull),
+            "of the write before"
+        );
         assert_eq!(sink.target.taken, b"one\ntw\nfive\nsix\n");
     }
 

@@ -66,6 +66,7 @@ pub(super) fn explain(table: &RouteTable, request: &Request<'_>) -> Explanation 
     let mut explained = HashSet::new();
     let mut candidates = Vec::new();
     let mut taken = None;
+    let mut best = String::new();
     for matched in table.matches(request) {
         let Some(entry) = table.entries.get(matched.route.index()) else { continue };
         if !explained.insert(matched.route) {
@@ -74,9 +75,16 @@ pub(super) fn explain(table: &RouteTable, request: &Request<'_>) -> Explanation 
         let (outcome, reason) = match entry.predicates.check(request) {
             Err(unmet) => (Outcome::ConditionNotMet, unmet.to_string()),
             Ok(()) if taken.is_none() => {
+                let reason = taken_because(&matched, entry);
                 taken = Some((matched.route, entry.name.to_string()));
-                (Outcome::Taken, taken_because(&matched, entry))
+                best.clone_from(&reason);
+                (Outcome::Taken, reason)
             }
+            // What is told is what counts.
+            Ok(()) if best == taken_because(&matched, entry) => (
+                Outcome::LessSpecific,
+                format!("would fit {best}: as specific, but further down in the file"),
+            ),
             Ok(()) => (Outcome::LessSpecific, format!("would fit {}", taken_because(&matched, entry))),
         };
         candidates.push(Candidate { route: entry.name.to_string(), outcome, reason });

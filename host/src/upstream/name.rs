@@ -167,8 +167,10 @@ impl Answer {
             NoPeer::ResolverFailed
         } else if self.any(Last::Never) {
             NoPeer::NotResolved
-        } else {
+        } else if self.any(Last::NoName) {
             NoPeer::NoSuchName
+        } else {
+            NoPeer::NoAddresses
         }
     }
 

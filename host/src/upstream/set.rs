@@ -20,7 +20,7 @@ use super::name::Answer;
 use super::own_ends::OwnEnds;
 use super::peer::Found;
 use super::retry::RetryBudget;
-use super::speech::Speech;
+use super::speech::{Speech, server_name};
 use super::state::PeerState;
 use super::{Endpoint, Hold, NoPeer, Peer, Retrying};
 
@@ -248,6 +248,18 @@ impl Upstream {
         self.current.load().own.clone()
     }
 
+    /// Its names that stand for nothing at present, with the reason.
+    pub fn unresolved(&self) -> Vec<(Arc<str>, NoPeer)> {
+        let nothing = |source: &Source| match &source.kind {
+            SourceKind::Name(name, _) => {
+                let answer = name.answer.load();
+                answer.addresses().is_empty().then(|| (Arc::clone(&name.text), answer.absence()))
+            }
+            SourceKind::Addresses(..) | SourceKind::Unix(_) => None,
+        };
+        self.sources.iter().filter_map(nothing).collect()
+    }
+
     /// Whether one more of its peers may be left out for its errors.
     pub(super) fn may_eject(&self, max_share: u8) -> bool {
         let current = self.current.load();
@@ -305,7 +317,8 @@ impl Upstream {
     /// What the sources stand for at present, each end once; or why that is nothing.
     fn found(&self) -> Findings {
         let (mut found, mut own): (Vec<Found>, Vec<SocketAddr>) = (Vec::new(), Vec::new());
-        let mut absence = NoPeer::NoSuchName;
+        // Where there is no name at all, there are addresses.
+        let mut absence = NoPeer::NoAddresses;
         let mut add = |endpoint: Endpoint, source: &Source| {
             if let Some(address) = endpoint.address().filter(|address| self.own_ends.has(*address)) {
                 if !own.contains(&address) {
@@ -355,21 +368,6 @@ struct Findings {
     absence: NoPeer,
 }
 
-/// Who the peers of a source have to prove to be: what the configuration says, or the name or address they are
-/// configured by.
-fn server_name(settings: &Settings, source: &PeerSource) -> Arc<str> {
-    let Some(tls) = &settings.tls else { return "".into() };
-    match (&tls.sni, source) {
-        (Some(sni), _) => Arc::clone(sni),
-        (None, PeerSource::Socket(address)) => match &address.host {
-            PeerHost::Name(name) => Arc::clone(name),
-            PeerHost::Ip(ip) => ip.to_string().into(),
-        },
-        // The configuration is refused.
-        (None, PeerSource::Unix(_)) => "".into(),
-    }
-}
-
 /// Whether an upstream has other peers than before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refreshed {
@@ -384,7 +382,8 @@ fn worst(a: NoPeer, b: NoPeer) -> NoPeer {
         NoPeer::ResolverFailed => 1,
         NoPeer::OwnAddress => 2,
         NoPeer::NoSuchName => 3,
-        NoPeer::Full | NoPeer::AllTried => 4,
+        NoPeer::NoAddresses => 4,
+        NoPeer::Full | NoPeer::AllTried => 5,
     };
     if rank(a) <= rank(b) { a } else { b }
 }

@@ -9,7 +9,7 @@ use pingora::protocols::tls::CaType;
 use pingora::upstreams::peer::{HttpPeer, Scheme};
 use pingora::utils::tls::{CertKey, WrappedX509, parse_x509};
 
-use crate::config::model::{PeerProtocol, PeerTls, PeerVerify, Upstream as Settings};
+use crate::config::model::{PeerHost, PeerProtocol, PeerSource, PeerTls, PeerVerify, Upstream as Settings};
 
 /// Requests at once on one connection of HTTP/2: what most servers allow.
 const STREAMS: usize = 100;
@@ -74,6 +74,21 @@ impl Tls {
                 .as_ref()
                 .map(|own| Arc::new(CertKey::new(own.chain.clone(), own.key.clone()))),
         }
+    }
+}
+
+/// Who the peers of a source have to prove to be: what the configuration says, or the name or address they are
+/// configured by.
+pub(super) fn server_name(settings: &Settings, source: &PeerSource) -> Arc<str> {
+    let Some(tls) = &settings.tls else { return "".into() };
+    match (&tls.sni, source) {
+        (Some(sni), _) => Arc::clone(sni),
+        (None, PeerSource::Socket(address)) => match &address.host {
+            PeerHost::Name(name) => Arc::clone(name),
+            PeerHost::Ip(ip) => ip.to_string().into(),
+        },
+        // The configuration is refused.
+        (None, PeerSource::Unix(_)) => "".into(),
     }
 }
 

@@ -37,6 +37,15 @@ fn process(status: &Value) -> String {
     );
     let listeners: Vec<String> = list(status, "listeners").map(word).collect();
     let _ = writeln!(text, "listening on {}", listeners.join(", "));
+    let last = &status["last-reload"];
+    if last["outcome"].as_str().is_some_and(|outcome| outcome != "applied") {
+        let outcome = word(&last["outcome"]);
+        let (began, by) = (word(&last["began"]), word(&last["trigger"]));
+        let _ = writeln!(text, "the last reload, at {began} by {by}, was not taken: {outcome}");
+        for line in last["text"].as_str().into_iter().flat_map(str::lines) {
+            let _ = writeln!(text, "  {}", printable(line));
+        }
+    }
     text
 }
 
@@ -57,7 +66,11 @@ fn upstream(upstream: &Value) -> Vec<Vec<String>> {
         };
         vec![name.clone(), address, health]
     };
-    let rows: Vec<_> = list(upstream, "peers").map(row).collect();
+    let missing = |name: &Value| {
+        vec![word(&upstream["name"]), word(&name["name"]), format!("none: {}", word(&name["reason"]))]
+    };
+    let rows: Vec<_> =
+        list(upstream, "peers").map(row).chain(list(upstream, "unresolved").map(missing)).collect();
     if rows.is_empty() { vec![vec![name.clone(), "-".to_owned(), word(&upstream["reason"])]] } else { rows }
 }
 
@@ -169,7 +182,10 @@ mod tests {
             "routes": [{ "name": "api", "plugins": ["api-key", "canary"], "upstream": "main" }],
             "upstreams": [
                 { "name": "main", "peers": ["10.0.0.1:80", { "address": "10.0.0.2:80", "healthy": false, "reason": "ejected" }] },
-                { "name": "far", "peers": [], "reason": "no such name" }],
+                { "name": "far", "peers": [], "reason": "no such name" },
+                { "name": "new", "peers": [], "unresolved": [{ "name": "n.test", "reason": "no-such-name" }] }],
+            "last-reload": { "outcome": "refused", "trigger": "signal", "began": "2026-01-02T03:04:05.678Z",
+                "generation": 4, "text": "error[E0101]: no\n --> a.toml:1:1\n" },
             "plugins": [{
                 "name": "api-key", "version": "0123456789abcdef", "isolation": "reuse",
                 "phases": [{ "name": "request-filter", "calls": { "next": 7, "respond": 2, "failed": 1, "skipped": 0 },
@@ -179,6 +195,9 @@ mod tests {
         }));
         let expected = "edgewright 0.1.0, ready, up 3m 12s, generation 4, 2 workers
 listening on 127.0.0.1:8080
+the last reload, at 2026-01-02T03:04:05.678Z by signal, was not taken: refused
+  error[E0101]: no
+   --> a.toml:1:1
 
 ROUTE  PLUGINS         THEN
 api    api-key canary  main
@@ -187,6 +206,7 @@ UPSTREAM  PEER         HEALTH
 main      10.0.0.1:80  up
 main      10.0.0.2:80  down: ejected
 far       -            no such name
+new       n.test       none: no-such-name
 
 PLUGIN   PHASE           CALLS  FAILED  P50     P99     QUARANTINE
 api-key  request-filter  10     1       1.5 µs  2.5 ms  for 1.5 s

@@ -79,9 +79,9 @@ fn percent(scope: &mut Scope, field: Spanned<i64>) -> Option<u8> {
 }
 
 fn sticky(raw: &raw::Sticky) -> Result<Sticky, Diagnostic> {
-    let choice = "write `\"client\"`, `{ header = \"x-user\" }` or `{ cookie = \"session\" }`";
+    let choice = "write `\"client-address\"`, `{ header = \"x-user\" }` or `{ cookie = \"session\" }`";
     match raw {
-        raw::Sticky::Word(word) => scalar::word(word, &[("client", ())]).map(|()| Sticky::Client),
+        raw::Sticky::Word(word) => scalar::word(word, &[("client-address", ())]).map(|()| Sticky::Client),
         raw::Sticky::Table(raw::StickyTable { header: Some(name), cookie: None }) => {
             let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
                 Diagnostic::error(codes::BAD_HEADER_NAME, format!("`{name}` is not a header name"))

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
 
+use crate::config::shown;
 use crate::ids::UpstreamId;
 
 use super::split::Split;
@@ -48,7 +49,8 @@ impl Action {
         one.into_iter().chain(several.into_iter().flatten())
     }
 
-    /// For people: `api`, `a 90 %, b 10 %`, `302 to https://{host}{path}{query}`, `a fixed 200`.
+    /// For people: `api`, `a 90 %, b 10 %`, `302 to https://{host}{path}{query}`, `a fixed 200`. Without what may
+    /// be secret.
     pub fn told<'a>(&self, name: impl Fn(UpstreamId) -> Option<&'a str>) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
@@ -63,7 +65,10 @@ impl Action {
                     shares.map(|text| format!("{} %", text.trim_end_matches('0').trim_end_matches('.')));
                 write!(text, "{}", shares.collect::<Vec<_>>().join(", "))
             }
-            Action::Redirect(redirect) => write!(text, "{} to {}", redirect.status.as_u16(), redirect.to),
+            Action::Redirect(redirect) => {
+                let to = redirect.to.to_string();
+                write!(text, "{} to {}", redirect.status.as_u16(), shown::target(&to))
+            }
             Action::Respond(respond) => write!(text, "a fixed {}", respond.status.as_u16()),
         };
         text

@@ -17,7 +17,7 @@ pub(crate) struct Rollout {
     pub(crate) max_failures: Option<Spanned<i64>>,
 }
 
-/// `"client"`, `{ header = "x-user" }` or `{ cookie = "session" }`.
+/// `"client-address"`, `{ header = "x-user" }` or `{ cookie = "session" }`.
 #[derive(Debug)]
 pub(crate) enum Sticky {
     Word(String),

@@ -56,6 +56,16 @@ struct UpstreamStatus<'a> {
     /// Why there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Names of its configuration that stand for no peer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unresolved: Vec<Unresolved>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Unresolved {
+    name: String,
+    reason: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -130,6 +140,9 @@ impl<'a> UpstreamStatus<'a> {
         let healthy = peers.iter().filter(|peer| peer.healthy).count();
         let reason = upstream.absence().map(|why| why.to_string());
         let own_addresses = upstream.own_addresses().iter().map(ToString::to_string).collect();
-        Self { name: upstream.name(), healthy, peers, own_addresses, reason }
+        let unresolved = upstream.unresolved().into_iter();
+        let unresolved =
+            unresolved.map(|(name, why)| Unresolved { name: name.to_string(), reason: why.name() }).collect();
+        Self { name: upstream.name(), healthy, peers, own_addresses, reason, unresolved }
     }
 }

@@ -56,7 +56,7 @@ impl Default for Style {
 /// A sink that is open.
 pub struct Opened(Target);
 
-/// Registers how many lines were written and dropped.
+/// Registers how many lines were written and dropped, and how many writes failed.
 pub fn register(registry: &mut Registry) -> Counts {
     let counts = Counts::default();
     registry.register("edgewright_access_log_lines", "Access log lines written", counts.written.clone());
@@ -64,6 +64,11 @@ pub fn register(registry: &mut Registry) -> Counts {
         "edgewright_access_log_dropped_lines",
         "Access log lines dropped: the queue was full or the sink refused them",
         counts.dropped.clone(),
+    );
+    registry.register(
+        "edgewright_access_log_write_errors",
+        "Writes that the access log's sink refused, each of one or more lines",
+        counts.errors.clone(),
     );
     counts
 }

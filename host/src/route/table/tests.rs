@@ -140,6 +140,20 @@ fn explanations_name_what_failed() {
 }
 
 #[test]
+fn a_tie_is_told_as_one() {
+    let routes: Vec<_> = ["a.test /v1/*", "a.test /v1/*", "* /v1/*"].map(parse).into();
+    let headers = HeaderMap::new();
+    let request =
+        Request { host: "a.test", path: "/v1/x", query: None, method: &Method::GET, headers: &headers };
+    let said = RouteTable::build(&routes).explain(&request);
+    assert_eq!(
+        said.candidates[1].reason,
+        "would fit by host `a.test`, path `/v1/*`: as specific, but further down in the file"
+    );
+    assert_eq!(said.candidates[2].reason, "would fit by any host, path `/v1/*`");
+}
+
+#[test]
 fn long_explanations_are_cut() {
     let routes: Vec<_> = (0..30).map(|n| parse(&format!("h{n}.test /x"))).collect();
     let headers = HeaderMap::new();

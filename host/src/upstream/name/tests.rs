@@ -73,6 +73,14 @@ fn both_kinds_are_merged_ipv4_first() {
 }
 
 #[test]
+fn a_name_without_addresses_is_told_from_one_that_does_not_exist() {
+    let none = |outcome: Outcome| (0, V4, outcome, 7, &[] as &[&str]);
+    let also = |outcome: Outcome| (0, V6, outcome, 7, &[] as &[&str]);
+    check(&[none(no_records(None)), also(no_records(None))], Unresolved(NoPeer::NoAddresses));
+    check(&[none(no_name(None)), also(no_records(None))], Unresolved(NoPeer::NoSuchName));
+}
+
+#[test]
 fn a_failure_keeps_the_last_good_set() {
     check(
         &[

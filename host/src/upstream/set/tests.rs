@@ -125,7 +125,7 @@ fn addresses_and_names_of_the_machine_are_ready_at_once() {
     check(&upstreams, "local", Ok(&["127.0.0.1:80", "[::1]:80"]));
     check(&upstreams, "mixed", Ok(&["10.0.0.2:81"]));
     check(&upstreams, "dns", Err(NoPeer::NotResolved));
-    check(&upstreams, "none", Err(NoPeer::NoSuchName));
+    check(&upstreams, "none", Err(NoPeer::NoAddresses));
     assert_eq!(upstreams.id("other"), None);
     assert_eq!(upstreams.names().len(), 1, "a name is asked for once");
 }
