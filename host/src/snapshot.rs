@@ -15,7 +15,7 @@ use ipnet::IpNet;
 use prometheus_client::metrics::counter::Counter;
 
 use crate::config::model::{
-    Action, ClientLimits, Edits, Server, ServerTiming, TraceContext, UnderscoreHeaders,
+    Action, ClientLimits, Edits, RouteTimeouts, Server, ServerTiming, TraceContext, UnderscoreHeaders,
 };
 use crate::listener::Listeners;
 use crate::observe::access_log::AccessLog;
@@ -67,6 +67,8 @@ pub struct RouteEntry {
     /// Bytes of a request's body at most.
     pub max_body: Option<u64>,
     pub mirror: Option<Arc<Mirror>>,
+    /// `None` where all are the upstream's.
+    pub timeouts: Option<RouteTimeouts>,
     /// Whether its requests are in the access log.
     pub logged: bool,
     /// Requests that each share of a split got; empty where the route has one upstream.

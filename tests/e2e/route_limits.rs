@@ -64,3 +64,41 @@ fn a_quiet_route_has_no_lines_in_the_log() {
     let counted = proxy.metrics().sum("edgewright_requests_total", &[("route", "quiet"), ("class", "2xx")]);
     assert_eq!(counted as usize, 2);
 }
+
+#[test]
+fn a_route_has_time_limits_of_its_own() {
+    let gate = edgewright_tests::Gate::default();
+    let held = gate.clone();
+    let origin = Origin::script(move |request, wire| {
+        if request.target() == "/trickle" {
+            // A piece every now and then: no single read takes long.
+            wire.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+            while wire.send(b"1\r\nx\r\n").is_ok() {}
+            return Ok(());
+        }
+        held.pass();
+        wire.send(edgewright_tests::origin::OK.as_bytes())
+    });
+    let proxy = Setup::new()
+        .upstream("main", &origin)
+        .route("read", "match = { path = \"/read\" }\ntimeouts = { read = \"100ms\" }", "main")
+        .route("total", "match = { path = \"/total\" }\ntimeouts = { total = \"100ms\" }", "main")
+        .route("trickle", "match = { path = \"/trickle\" }\ntimeouts = { total = \"200ms\" }", "main")
+        .route("all", "", "main")
+        .start();
+    // The upstream's own limit is 30 s, which is more than the kit has patience.
+    proxy.get("/read").expect_status(504);
+    proxy.get("/total").expect_status(504);
+    let mut client = proxy.connect();
+    client.send("GET /trickle HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    assert!(client.try_response_to("GET").is_err(), "a body without an end is cut");
+    let lines = proxy.access_log(3);
+    assert!(lines.iter().all(|line| line["error"] == "upstream-timeout"), "{lines:#?}");
+    gate.open();
+    proxy.get("/other").expect_status(200);
+    let told = edgewright_tests::edgewright(
+        &["explain", "--config", "edgewright.toml", "GET", "http://a.test/total"],
+        proxy.directory(),
+    );
+    assert!(told.expect_code(0).stdout.contains("time limits of the route: total 100ms"));
+}

@@ -7,6 +7,7 @@ mod display;
 mod edits;
 mod grants;
 mod listener;
+mod route_timeouts;
 mod split;
 mod template;
 mod upstream;
@@ -31,6 +32,7 @@ pub use action::{Action, Redirect, Respond};
 pub use client_limits::ClientLimits;
 pub use edits::{Edits, FieldValue, HeaderEdits, HostHeader, PathEdits, QueryEdits, Rewrite};
 pub use listener::{ClientAuth, ClientAuthMode, Identity, Listener, ProxyProtocol, Tls, TlsVersion};
+pub use route_timeouts::RouteTimeouts;
 pub use split::{Mirror, Share, Split, SplitKey};
 pub use template::{Piece, Template, Variable};
 pub use upstream::{
@@ -253,6 +255,7 @@ pub struct Route {
     /// Bytes of a request's body at most.
     pub max_body: Option<u64>,
     pub mirror: Option<Mirror>,
+    pub timeouts: RouteTimeouts,
     /// Whether its requests are in the access log.
     pub logged: bool,
     pub place: Option<Place>,

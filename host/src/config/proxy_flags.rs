@@ -8,7 +8,7 @@ use super::diagnostic::{Diagnostic, Severity};
 use super::manifest::Beside;
 use super::model::{
     Action, Admin, Config, Edits, Listener, Match, PeerEntry, PeerSource, Plugin, PluginUse, ProxyProtocol,
-    Route, Server,
+    Route, RouteTimeouts, Server,
 };
 use super::raw::Scalar;
 use super::{Checked, address, codes, defaults, file_kind, manifest, overlap, shown};
@@ -79,6 +79,7 @@ pub fn for_proxy(flags: &ProxyFlags) -> Result<Checked, Vec<Diagnostic>> {
             edits: Edits::default(),
             max_body: None,
             mirror: None,
+            timeouts: RouteTimeouts::default(),
             logged: true,
             place: None,
         }],

@@ -23,7 +23,7 @@ pub(crate) use listener::{Identity, Listener};
 pub(crate) use manifest::{Body, BodyMode, Grants, Limits, Manifest, Quarantine};
 pub(crate) use plugins::Plugins;
 pub(crate) use rollout::{Rollout, Sticky, StickyTable};
-pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, ValuePattern};
+pub(crate) use route::{Match, PatternTable, PluginTable, PluginUse, Route, RouteTimeouts, ValuePattern};
 pub(crate) use server::{ClientLimits, ClientTimeouts, Dns, Server};
 pub(crate) use split::{Mirror, Share, SplitKey, Targets};
 pub(crate) use upstream::{

@@ -149,6 +149,7 @@ impl Builder {
                 edits: (!route.edits.is_empty()).then(|| route.edits.clone()),
                 max_body: route.max_body,
                 mirror: route.mirror.as_ref().map(|mirror| self.families.mirror(&route.name, mirror)),
+                timeouts: (!route.timeouts.is_empty()).then_some(route.timeouts),
                 logged: route.logged,
                 shares: self.shares(config, route),
                 metrics: self.families.of(&route.name),

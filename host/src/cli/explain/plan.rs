@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::config::model::{
-    Action, Config, FieldValue, HeaderEdits, HostHeader, PeerEntry, PluginUse, Route,
+    Action, Config, FieldValue, HeaderEdits, HostHeader, PeerEntry, PluginUse, Route, RouteTimeouts,
 };
 use crate::ids::{PluginId, UpstreamId};
 use crate::proxy::{Refused, Rehearsal};
@@ -99,9 +99,20 @@ fn changes(route: &Route) -> Vec<String> {
     if let HostHeader::Name(host) = &edits.host {
         changes.push(format!("host: the upstream is sent `{}`", String::from_utf8_lossy(host.as_bytes())));
     }
+    changes.extend(time_limits(&route.timeouts));
     changes.extend(fields("request", &edits.request_headers));
     changes.extend(fields("response", &edits.response_headers));
     changes
+}
+
+fn time_limits(timeouts: &RouteTimeouts) -> Option<String> {
+    let RouteTimeouts { connect, read, write, total } = *timeouts;
+    let all = [("connect", connect), ("read", read), ("write", write), ("total", total)];
+    let told: Vec<String> = all
+        .iter()
+        .filter_map(|(name, time)| Some(format!("{name} {}", humantime::format_duration((*time)?))))
+        .collect();
+    (!told.is_empty()).then(|| format!("time limits of the route: {}", told.join(", ")))
 }
 
 fn fields<'a>(side: &'a str, edits: &'a HeaderEdits) -> impl Iterator<Item = String> + 'a {

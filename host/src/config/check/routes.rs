@@ -12,7 +12,7 @@ use super::matcher::{MatchKey, matcher};
 use super::rollout::{refuse_second, rollout};
 use super::{Shelf, Upstreams, edits, names, split};
 use crate::config::diagnostic::Diagnostic;
-use crate::config::model::{Match, PluginUse, Route, Server};
+use crate::config::model::{Match, PluginUse, Route, RouteTimeouts, Server};
 use crate::config::recover::{Lost, Section};
 use crate::config::scope::Scope;
 use crate::config::suggest::Words;
@@ -57,6 +57,7 @@ pub(crate) fn routes(
         let edits = edits::edits(scope, &lost, written);
         let max_body = raw.max_body.and_then(|field| max_body(scope, server, &field));
         let mirror = raw.mirror.and_then(|field| split::mirror(scope, &known, &lost, field));
+        let timeouts = timeouts(scope, raw.timeouts);
         let logged = raw.access_log.unwrap_or(true);
         if let Some(action) = action {
             let place = Some(scope.place(span));
@@ -68,12 +69,25 @@ pub(crate) fn routes(
                 edits,
                 max_body,
                 mirror,
+                timeouts,
                 logged,
                 place,
             });
         }
     }
     routes
+}
+
+fn timeouts(scope: &mut Scope, raw: raw::RouteTimeouts) -> RouteTimeouts {
+    let mut time = |field: Option<Spanned<raw::Scalar>>| {
+        scope.value(field, None, |value| scalar::duration(value, defaults::TIME).map(Some))
+    };
+    RouteTimeouts {
+        connect: time(raw.connect),
+        read: time(raw.read),
+        write: time(raw.write),
+        total: time(raw.total),
+    }
 }
 
 /// At most what the server takes: a larger body is refused before its route is known.

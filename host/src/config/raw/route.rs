@@ -31,11 +31,23 @@ pub(crate) struct Route {
     pub(crate) host: Option<Spanned<String>>,
     pub(crate) max_body: Option<Spanned<Scalar>>,
     pub(crate) mirror: Option<Spanned<Mirror>>,
+    #[serde(default)]
+    pub(crate) timeouts: RouteTimeouts,
     pub(crate) access_log: Option<bool>,
     #[serde(default)]
     pub(crate) request_headers: FieldEdits,
     #[serde(default)]
     pub(crate) response_headers: FieldEdits,
+}
+
+/// As an upstream's, without what belongs to its connections.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(crate) struct RouteTimeouts {
+    pub(crate) connect: Option<Spanned<Scalar>>,
+    pub(crate) read: Option<Spanned<Scalar>>,
+    pub(crate) write: Option<Spanned<Scalar>>,
+    pub(crate) total: Option<Spanned<Scalar>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

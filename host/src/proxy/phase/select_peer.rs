@@ -8,6 +8,7 @@ use pingora::Result;
 use pingora::proxy::Session;
 use pingora::upstreams::peer::HttpPeer;
 
+use crate::config::model::RouteTimeouts;
 use crate::proxy::ctx::Ctx;
 use crate::proxy::failure::{Failed, Kind, raise};
 use crate::proxy::hash_key;
@@ -22,6 +23,9 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<Box<Http
             ctx.attempts += 1;
             let mut http_peer = hold.peer().http_peer();
             ctx.hold = Some(hold);
+            if let Some(own) = ctx.entry().and_then(|entry| entry.timeouts) {
+                replace(&mut http_peer, &own);
+            }
             bound(&mut http_peer, left);
             Ok(http_peer)
         }
@@ -37,7 +41,9 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<Box<Http
 
 /// What is left of the request's time.
 fn time_left(ctx: &mut Ctx) -> Duration {
-    let Some(total) = ctx.upstream().map(|upstream| upstream.timeouts().total) else { return Duration::MAX };
+    let own = ctx.entry().and_then(|entry| entry.timeouts?.total);
+    let total = own.or_else(|| ctx.upstream().map(|upstream| upstream.timeouts().total));
+    let Some(total) = total else { return Duration::MAX };
     let deadline = ctx.arrived.checked_add(total);
     ctx.deadline = deadline;
     deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
@@ -45,6 +51,15 @@ fn time_left(ctx: &mut Ctx) -> Duration {
 
 fn too_late() -> Failed {
     Failed::because(Kind::UpstreamTimeout, "the total time-out is over")
+}
+
+/// The route's time limits go before the upstream's.
+fn replace(peer: &mut HttpPeer, own: &RouteTimeouts) {
+    let options = &mut peer.options;
+    options.connection_timeout = own.connect.or(options.connection_timeout);
+    options.total_connection_timeout = own.connect.or(options.total_connection_timeout);
+    options.read_timeout = own.read.or(options.read_timeout);
+    options.write_timeout = own.write.or(options.write_timeout);
 }
 
 /// No step takes longer than the request may yet.

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
-use crate::config::model::{Action, Edits, Match, ValuePattern};
+use crate::config::model::{Action, Edits, Match, RouteTimeouts, ValuePattern};
 use crate::ids::UpstreamId;
 
 use super::*;
@@ -16,6 +16,7 @@ fn route(name: &str, matcher: Match) -> Route {
         edits: Edits::default(),
         max_body: None,
         mirror: None,
+        timeouts: RouteTimeouts::default(),
         logged: true,
         place: None,
     }
