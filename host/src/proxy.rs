@@ -5,6 +5,7 @@ mod action;
 mod admission;
 mod body_read;
 mod connection;
+mod connections;
 mod content_length;
 mod ctx;
 mod downstream;
@@ -57,6 +58,7 @@ use pingora::{Error, Result};
 use crate::snapshot::Generation;
 
 pub use connection::{Edge, log_refused};
+pub use connections::{Budget, Connections, Fresh};
 pub use ctx::Ctx;
 pub use in_flight::Requests;
 pub use rehearsal::{Refused, Rehearsal};

@@ -1,5 +1,6 @@
 //! Puts it all together and runs it: generation, listeners, background services, shutdown.
 
+mod accept;
 mod announce;
 mod background;
 mod descriptors;
@@ -19,7 +20,6 @@ use pingora::proxy::HttpProxy;
 use pingora::server::RunArgs;
 use pingora::server::configuration::ServerConf;
 use pingora::services::background::background_service;
-use pingora::services::listening::Service;
 use tokio::sync::watch;
 
 use crate::config::model::Config;
@@ -29,10 +29,12 @@ use crate::control::reload::{self, LogFile, ReloadMetrics, Source};
 use crate::observe::access_log::{self, OpenFailed};
 use crate::observe::{logging, registry};
 use crate::plugin::{Compiler, Engine, EngineError, EngineOptions};
-use crate::proxy::{Edge, EdgeProxy, Requests, log_refused};
+use crate::proxy::{Connections, Edge, EdgeProxy, Requests, log_refused};
 use crate::snapshot::{Builder, Failure, Generation};
 use crate::upstream::metrics::UpstreamMetrics;
 use crate::upstream::{Resolver, Upstreams};
+
+use accept::Accepting;
 
 pub use background::reachable;
 pub use listeners::CannotListen;
@@ -119,6 +121,8 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     })
     .map_err(CannotStart::Thread)?;
     let requests = Requests::default();
+    let connections =
+        Connections::register(descriptors::budget(descriptors, workers.count.get()), &mut registry);
     let heard = Arc::new(AtomicBool::new(false));
     let reload_heard = Arc::new(AtomicBool::new(false));
 
@@ -126,7 +130,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     server.bootstrap();
     let resolving = server.add_service(background_service("resolver", resolving));
     let edge = EdgeProxy { generation: Arc::clone(&generation), in_flight: requests.clone() };
-    let public_service = server.add_service(public_service(config, &server, edge));
+    let public_service = server.add_service(accepting(config, &server, edge, connections.clone()));
     public_service.add_dependency(&resolving);
     server.add_service(background_service(
         "readiness",
@@ -158,10 +162,12 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
         shutdown::Drain {
             grace: config.server.grace,
             requests: requests.clone(),
+            connections,
             generation: Arc::clone(&generation),
             health: health.clone(),
         },
     ));
+    let cut = requests.clone();
     server.run(RunArgs {
         shutdown_signal: Box::new(shutdown::Signals {
             requests,
@@ -170,20 +176,21 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
             heard,
         }),
     });
+    shutdown::tell_cut(&cut);
     shutdown::flush(&generation);
     Ok(())
 }
 
-/// One service for all public listeners: each service of Pingora has threads of its own.
-fn public_service(config: &Config, server: &Server, edge: EdgeProxy) -> Service<Edge> {
+/// What takes the connections of all public listeners.
+fn accepting(config: &Config, server: &Server, edge: EdgeProxy, connections: Connections) -> Accepting {
     let generation = Arc::clone(&edge.generation);
     let mut proxy = HttpProxy::new(edge, Arc::clone(&server.configuration));
     proxy.handle_init_modules();
-    let mut service = Service::new("edge".to_owned(), Edge::new(proxy, generation));
-    for listener in &config.listeners {
-        service.add_tcp(&listener.address.to_string());
+    Accepting {
+        listeners: config.listeners.iter().map(|listener| listener.address).collect(),
+        edge: Arc::new(Edge::new(proxy, generation, connections.clone())),
+        connections,
     }
-    service
 }
 
 fn pingora_conf(config: &Config, workers: &Workers, descriptors: Option<u64>) -> ServerConf {

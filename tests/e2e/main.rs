@@ -40,6 +40,7 @@ mod actions;
 mod answers;
 mod attempts;
 mod capabilities;
+mod connections;
 mod contract;
 mod cors;
 mod edits;

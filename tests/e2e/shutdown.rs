@@ -69,11 +69,36 @@ fn a_request_that_takes_too_long_is_cut_at_the_end_of_the_grace() {
     assert!(finished.took >= Duration::from_millis(900), "{:?}", finished.took);
     assert!(finished.took < Duration::from_secs(5), "{:?}", finished.took);
     assert!(client.try_response_to("GET").is_err(), "there was no response to send");
+    assert!(finished.stderr.contains("requests were cut"), "{}", finished.stderr);
     let lines: Vec<&str> = finished.stdout.lines().filter(|line| line.starts_with('{')).collect();
     assert_eq!(lines.len(), 1, "{lines:#?}");
     let line: serde_json::Value = serde_json::from_str(lines[0]).expect("JSON");
     assert_eq!((&line["status"], &line["error"]), (&0.into(), &"cut".into()), "{line}");
     assert_eq!((&line["route"], &line["upstream"]), (&"default".into(), &"main".into()), "{line}");
+}
+
+#[test]
+fn f16_who_has_connected_by_the_signal_is_served() {
+    let origin = Origin::ok();
+    let proxy = Setup::new()
+        .server("drain-delay = \"0s\"")
+        .upstream("main", &origin)
+        .route("default", "", "main")
+        .start();
+    // While it stands still, connections are made by the kernel alone.
+    proxy.signal(Signal::STOP);
+    let mut clients: Vec<Connection> = (0..50).map(|_| proxy.connect()).collect();
+    for client in clients.iter_mut().take(25) {
+        client.send(get("/x").bytes());
+    }
+    proxy.signal(Signal::TERM);
+    proxy.signal(Signal::CONT);
+    for client in clients.iter_mut().skip(25) {
+        client.send(get("/x").bytes());
+    }
+    let served = clients.iter_mut().filter_map(|client| client.try_response_to("GET").ok());
+    assert_eq!(served.filter(|answer| answer.status == 200).count(), 50);
+    let _ = proxy.end(DEADLINE).expect_code(0);
 }
 
 #[test]

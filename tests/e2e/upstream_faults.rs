@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use edgewright_tests::origin::nobody;
-use edgewright_tests::{Answer, Connection, DEADLINE, Dns, Origin, Proxy, Setup, get, wait_for};
+use edgewright_tests::{
+    Answer, Connection, DEADLINE, Dns, Origin, Proxy, Setup, get, wait_for, wait_for_value,
+};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 fn resolver(dns: &Dns) -> String {
@@ -176,12 +178,16 @@ fn f12_out_of_descriptors_is_503_with_retry_after_and_passes() {
     assert_eq!(client.ask(&get("/x")).status, 200);
     wait_for(DEADLINE, "the origin to have closed", || origin.closed() == origin.connections());
     let id = Pid::from_raw(i32::try_from(proxy.id()).unwrap());
-    let limit = free_descriptor(proxy.id());
     // The hard limit, which only root could raise again, stays what the proxy was given.
     let maximum = getrlimit(Resource::Nofile).maximum;
-    let before = prlimit(id, Resource::Nofile, Rlimit { current: Some(limit), maximum }).unwrap();
-    let response = client.ask(&get("/x"));
-    prlimit(id, Resource::Nofile, before).unwrap();
+    let response = wait_for_value("a request without a descriptor", || {
+        let limit = free_descriptor(proxy.id());
+        let before = prlimit(id, Resource::Nofile, Rlimit { current: Some(limit), maximum }).unwrap();
+        let response = client.ask(&get("/x"));
+        prlimit(id, Resource::Nofile, before).unwrap();
+        // The connection of the last one may have been closed only now.
+        (response.status != 200).then_some(response)
+    });
     assert_eq!(response.status, 503);
     assert_eq!(response.field("retry-after").as_deref(), Some("1"));
     wait_for(DEADLINE, "it to pass", || proxy.get("/x").status == 200);

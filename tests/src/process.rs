@@ -47,7 +47,10 @@ impl Process {
     /// # Panics
     /// It can't be started.
     pub fn start(arguments: &[&str], directory: &Path) -> Self {
-        let mut child = spawn(arguments, directory, Stdio::piped());
+        Self::listen_to(spawn(Command::new(binary()), arguments, directory, Stdio::piped()))
+    }
+
+    fn listen_to(mut child: Child) -> Self {
         let (stdout, stderr) = (Captured::default(), Captured::default());
         let readers = vec![
             stdout.follow(child.stdout.take().expect("stdout is piped")),
@@ -56,13 +59,25 @@ impl Process {
         Self { child, stdout, stderr, readers, unread: None }
     }
 
+    /// Starts it with a limit of descriptors that it can't raise.
+    ///
+    /// # Panics
+    /// It can't be started.
+    pub fn start_within(descriptors: u64, arguments: &[&str], directory: &Path) -> Self {
+        let mut shell = Command::new("sh");
+        let script = format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"");
+        shell.arg("-c").arg(script).arg(binary());
+        Self::listen_to(spawn(shell, arguments, directory, Stdio::piped()))
+    }
+
     /// Starts it with a standard error that nobody will read.
     ///
     /// # Panics
     /// It can't be started.
     pub fn start_unread(arguments: &[&str], directory: &Path) -> Self {
         let (reader, writer) = io::pipe().expect("a pipe");
-        let mut child = spawn(arguments, directory, writer.try_clone().expect("another descriptor").into());
+        let stderr = writer.try_clone().expect("another descriptor").into();
+        let mut child = spawn(Command::new(binary()), arguments, directory, stderr);
         let stdout = Captured::default();
         let readers = vec![stdout.follow(child.stdout.take().expect("stdout is piped"))];
         let unread = Some((reader, writer));
@@ -135,8 +150,8 @@ impl fmt::Debug for Process {
     }
 }
 
-fn spawn(arguments: &[&str], directory: &Path, stderr: Stdio) -> Child {
-    Command::new(binary())
+fn spawn(mut command: Command, arguments: &[&str], directory: &Path, stderr: Stdio) -> Child {
+    command
         .args(arguments)
         .current_dir(directory)
         .env_remove("RUST_LOG")

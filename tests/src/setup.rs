@@ -24,6 +24,7 @@ pub struct Setup {
     server: String,
     access_log: String,
     blocks: String,
+    descriptors: Option<u64>,
 }
 
 impl Default for Setup {
@@ -49,6 +50,7 @@ impl Setup {
             server: String::new(),
             access_log: r#"path = "stdout""#.to_owned(),
             blocks: String::new(),
+            descriptors: None,
         }
     }
 
@@ -57,6 +59,13 @@ impl Setup {
     pub fn server(mut self, line: &str) -> Self {
         self.server.push_str(line);
         self.server.push('\n');
+        self
+    }
+
+    /// Gives the proxy so many descriptors (`ulimit -n`).
+    #[must_use]
+    pub fn descriptors(mut self, limit: u64) -> Self {
+        self.descriptors = Some(limit);
         self
     }
 
@@ -180,6 +189,10 @@ impl Setup {
     pub fn start(self) -> Proxy {
         let path = self.write();
         let arguments = ["run", "--config", path.to_str().expect("a path in UTF-8")];
+        if let Some(limit) = self.descriptors {
+            let process = Process::start_within(limit, &arguments, self.directory.path());
+            return Proxy::of(process, self.directory, self.address, Some(self.admin));
+        }
         Proxy::start(&arguments, self.directory, self.address, Some(self.admin))
     }
 

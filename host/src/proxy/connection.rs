@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use async_trait::async_trait;
-use pingora::apps::{HttpServerApp, ServerApp};
+use pingora::apps::{HttpServerApp as _, ServerApp as _};
 use pingora::protocols::l4::socket;
 use pingora::protocols::l4::stream::Stream as TcpStream;
-use pingora::protocols::{ALPN, Ssl, Stream};
+use pingora::protocols::{ALPN, GetSocketDigest as _, Ssl};
 use pingora::proxy::HttpProxy;
 use pingora::server::ShutdownWatch;
 
@@ -19,6 +18,7 @@ use crate::observe::access_log::{AccessLog, Escaped, Record};
 use crate::snapshot::Generation;
 
 use super::EdgeProxy;
+use super::connections::{Connections, Fresh, Standing};
 use super::downstream::{Connection, Downstream, Transport};
 use super::failure::Kind;
 use super::http1::Http1;
@@ -30,40 +30,69 @@ tokio::task_local! {
     static CLIENT: SocketAddr;
 }
 
-/// Takes the connections of all public listeners.
+/// Serves the connections of all public listeners.
 pub struct Edge {
     http1: Http1,
+    connections: Connections,
 }
 
 impl Edge {
-    pub fn new(proxy: HttpProxy<EdgeProxy>, generation: Arc<ArcSwap<Generation>>) -> Self {
-        Self { http1: Http1 { proxy: Arc::new(proxy), generation } }
-    }
-}
-
-#[async_trait]
-impl ServerApp for Edge {
-    async fn process_new(self: &Arc<Self>, stream: Stream, shutdown: &ShutdownWatch) -> Option<Stream> {
-        let (listener, peer) = arrival(&self.http1.generation.load(), &stream)?;
-        CLIENT.scope(peer, self.serve(stream, listener, peer, shutdown)).await;
-        None
+    pub fn new(
+        proxy: HttpProxy<EdgeProxy>,
+        generation: Arc<ArcSwap<Generation>>,
+        connections: Connections,
+    ) -> Self {
+        Self { http1: Http1 { proxy: Arc::new(proxy), generation }, connections }
     }
 
-    async fn cleanup(&self) {
+    /// Has the end of the process wait for the first request of a connection.
+    pub fn fresh(&self) -> Fresh {
+        self.connections.fresh()
+    }
+
+    /// Serves a connection to its end, or turns it away where there are too many.
+    pub async fn take(&self, stream: TcpStream, fresh: Fresh, shutdown: &ShutdownWatch) {
+        let (listener, peer, limit) = {
+            let generation = self.http1.generation.load();
+            let Some((listener, peer)) = arrival(&generation, &stream) else { return };
+            (listener, peer, generation.policy.limits.connections)
+        };
+        let place = self.connections.enter(limit);
+        match place.standing {
+            Standing::Served => {
+                CLIENT.scope(peer, self.serve(stream, listener, peer, fresh, shutdown)).await;
+            }
+            Standing::Told => self.turn_away(stream, listener, peer).await,
+            Standing::Closed => {}
+        }
+    }
+
+    /// Before the process ends.
+    pub async fn end(&self) {
         self.http1.proxy.http_cleanup().await;
     }
-}
 
-impl Edge {
+    /// Only HTTP in the clear can be answered without more work than it would be to serve it.
+    async fn turn_away(&self, stream: TcpStream, listener: Arc<Listener>, peer: SocketAddr) {
+        if listener.tls.is_some() || listener.proxy_protocol != ProxyProtocol::Off {
+            return;
+        }
+        let limits = self.http1.generation.load().policy.limits;
+        let connection = Arc::new(Connection::new(listener, peer, None, 0));
+        if let Some(stream) = Downstream::new(Transport::Clear(Box::new(stream)), connection, &limits) {
+            self.http1.turn_away(Box::new(stream)).await;
+        }
+    }
+
     /// `None`: the connection came to its end before a request.
     async fn serve(
         &self,
-        stream: Stream,
+        mut stream: TcpStream,
         listener: Arc<Listener>,
         peer: SocketAddr,
+        fresh: Fresh,
         shutdown: &ShutdownWatch,
     ) -> Option<()> {
-        let mut stream = stream.into_any().downcast::<TcpStream>().ok()?;
         let generation = self.http1.generation.load_full();
         let limits = generation.policy.limits;
         let mut peer = peer;
@@ -79,10 +108,10 @@ impl Edge {
         drop(generation);
         let (transport, tls, host) = match &listener.tls {
             Some(tls) => {
-                let secured = handshake::accept(tls, *stream, limits.handshake).await?;
+                let secured = handshake::accept(tls, stream, limits.handshake).await?;
                 (Transport::Tls(secured.stream), Some(secured.facts), secured.host)
             }
-            None => (Transport::Clear(stream), None, 0),
+            None => (Transport::Clear(Box::new(stream)), None, 0),
         };
         let by_preface = listener.h2 && tls.is_none();
         let connection = Arc::new(Connection::new(listener, peer, tls, host));
@@ -93,17 +122,18 @@ impl Edge {
         };
         if http2 {
             stream.open();
+            drop(fresh);
             let proxy = Arc::clone(&self.http1.proxy);
             Arc::new(Http2::new(proxy, limits)).process_new(stream, shutdown).await;
         } else {
-            self.http1.serve(stream, shutdown).await;
+            self.http1.serve(stream, fresh, shutdown).await;
         }
         Some(())
     }
 }
 
 /// Which listener a connection came to, and from where.
-fn arrival(generation: &Generation, stream: &Stream) -> Option<(Arc<Listener>, SocketAddr)> {
+fn arrival(generation: &Generation, stream: &TcpStream) -> Option<(Arc<Listener>, SocketAddr)> {
     let digest = stream.get_socket_digest()?;
     match (digest.local_addr()?, digest.peer_addr()?) {
         (socket::SocketAddr::Inet(local), socket::SocketAddr::Inet(peer)) => {

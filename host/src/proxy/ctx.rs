@@ -75,6 +75,8 @@ pub struct Ctx {
     pub(crate) mirroring: Mirroring,
     /// Interim responses of the upstream.
     pub(crate) interim: usize,
+    /// Whether the log phase saw it.
+    pub(crate) finished: bool,
     access_log: Option<AccessLog>,
     in_flight: InFlight,
 }
@@ -108,6 +110,7 @@ impl Ctx {
             received: 0,
             mirroring: Mirroring::default(),
             interim: 0,
+            finished: false,
             in_flight,
         }
     }
@@ -285,6 +288,9 @@ fn session_heads(exchange: &mut Exchange) -> Option<&mut SessionHeads> {
 /// A request that is dropped in its middle, at the end of a shutdown's grace, still has its line in the log.
 impl Drop for Ctx {
     fn drop(&mut self) {
+        if !self.finished && self.is_draining() {
+            self.in_flight.is_cut();
+        }
         if let Some(log) = self.take_access_log() {
             super::phase::log::cut(&log, self);
         }

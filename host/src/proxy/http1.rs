@@ -3,8 +3,10 @@
 
 mod head;
 mod refuse;
+mod turn_away;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use pingora::apps::HttpServerApp;
@@ -12,12 +14,13 @@ use pingora::prelude::fast_timeout::fast_timeout;
 use pingora::protocols::http::ServerSession;
 use pingora::proxy::HttpProxy;
 use pingora::server::ShutdownWatch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::config::model::ClientLimits;
 use crate::snapshot::Generation;
 
 use super::EdgeProxy;
+use super::connections::Fresh;
 use super::downstream::Downstream;
 use super::failure::{Failed, Kind};
 
@@ -30,6 +33,9 @@ pub(super) struct Http1 {
     pub(super) generation: Arc<ArcSwap<Generation>>,
 }
 
+/// A connection that was just made is not closed at the end of the process before it has had so long to say something.
+const FIRST_WORD: Duration = Duration::from_millis(200);
+
 /// What came of waiting for a head.
 enum Arrival {
     Head(Head),
@@ -40,13 +46,14 @@ enum Arrival {
 
 impl Http1 {
     /// Serves a connection to its end.
-    pub(super) async fn serve(&self, mut stream: Box<Downstream>, shutdown: &ShutdownWatch) {
+    pub(super) async fn serve(&self, mut stream: Box<Downstream>, fresh: Fresh, shutdown: &ShutdownWatch) {
         let mut stop = shutdown.clone();
+        let mut fresh = Some(fresh);
         let mut served: u32 = 0;
         loop {
             let limits = self.generation.load().policy.limits;
             stream.limit(&limits);
-            let head = match await_head(&mut stream, &limits, &mut stop).await {
+            let head = match await_head(&mut stream, &limits, &mut stop, fresh.as_ref()).await {
                 Arrival::Head(head) => head,
                 Arrival::Over => return,
                 Arrival::Refused(failed) => {
@@ -61,6 +68,7 @@ impl Http1 {
             session.set_keepalive_reuses_remaining(Some(limits.requests.saturating_sub(served + 1)));
             session.set_pipelined_prefix(bytes);
             let Some(reused) = self.proxy.process_new_http(session, shutdown).await else { return };
+            fresh = None;
             let Ok(back) = reused.consume().0.into_any().downcast::<Downstream>() else { return };
             // Pingora and we must agree where the request ended.
             if !back.is_between_requests() {
@@ -73,14 +81,19 @@ impl Http1 {
 }
 
 /// Waits for a whole head.
-async fn await_head(stream: &mut Downstream, limits: &ClientLimits, stop: &mut ShutdownWatch) -> Arrival {
+async fn await_head(
+    stream: &mut Downstream,
+    limits: &ClientLimits,
+    stop: &mut ShutdownWatch,
+    fresh: Option<&Fresh>,
+) -> Arrival {
     let mut scanner = Scanner::default();
     if stream.ahead().is_empty() {
         let first = tokio::select! {
             biased;
             first = fast_timeout(limits.idle, stream.fill()) => first,
             // Whoever says nothing has nothing to lose.
-            _ = stop.wait_for(|stop| *stop) => return Arrival::Over,
+            () = end(stop, fresh) => return Arrival::Over,
         };
         // Too slow, gone, or broken: nobody to answer.
         if !matches!(first, Ok(Ok(1..))) {
@@ -107,5 +120,14 @@ async fn await_head(stream: &mut Downstream, limits: &ClientLimits, stop: &mut S
                 return Arrival::Refused(Failed::because(Kind::RequestTimeout, "the head took too long"));
             }
         }
+    }
+}
+
+/// When a connection that says nothing is given up, at the end of the process.
+async fn end(stop: &mut ShutdownWatch, fresh: Option<&Fresh>) {
+    // An error means that the server is gone.
+    let _ = stop.wait_for(|stop| *stop).await;
+    if fresh.is_some() {
+        sleep(FIRST_WORD).await;
     }
 }

@@ -10,6 +10,7 @@ pub struct Requests(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     count: AtomicUsize,
+    cut: AtomicUsize,
     draining: AtomicBool,
 }
 
@@ -28,6 +29,11 @@ impl Requests {
         self.0.draining.store(true, Ordering::Relaxed);
     }
 
+    /// How many were dropped in their middle.
+    pub fn cut(&self) -> usize {
+        self.0.cut.load(Ordering::Relaxed)
+    }
+
     /// How many there are now.
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Relaxed)
@@ -35,6 +41,11 @@ impl Requests {
 }
 
 impl InFlight {
+    /// Takes note of a request that is dropped in its middle.
+    pub(crate) fn is_cut(&self) {
+        self.0.0.cut.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whether the process is about to end.
     pub(crate) fn is_draining(&self) -> bool {
         self.0.0.draining.load(Ordering::Relaxed)

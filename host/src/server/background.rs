@@ -22,6 +22,8 @@ use crate::control::admin::Admin;
 use crate::control::health::Health;
 use crate::upstream::Resolver;
 
+use super::descriptors::Spare;
+
 /// The listeners wait this long for the first answers, so that a proxy that says it is ready can serve. A
 /// name that takes longer costs its own upstream some 503s, nobody else anything.
 const FIRST_ANSWERS: Duration = Duration::from_secs(1);
@@ -90,9 +92,12 @@ impl BackgroundService for AdminListener {
                 return;
             }
         };
+        let spare = Arc::new(Spare::keep());
         loop {
             match listener.accept().await {
                 Ok((connection, _)) => {
+                    spare.refill();
+                    let spare = Arc::clone(&spare);
                     let (app, running) = (Arc::clone(&self.app), self.running.clone());
                     let digest = SocketDigest::from_raw_fd(connection.as_raw_fd());
                     let mut stream = Stream::from(connection);
@@ -100,10 +105,16 @@ impl BackgroundService for AdminListener {
                     stream.set_socket_digest(digest);
                     tokio::spawn(async move {
                         app.process_new(Box::new(stream), &running).await;
+                        spare.refill();
                     });
                 }
-                // Out of descriptors, most likely: they come back.
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                // Out of descriptors, most likely: the next attempt may have the one that was kept for it.
+                Err(_) if spare.give_up() => {}
+                // They come back.
+                Err(_) => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    spare.refill();
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::control::health::Health;
 use crate::observe::logging;
-use crate::proxy::Requests;
+use crate::proxy::{Connections, Requests};
 use crate::snapshot::Generation;
 
 /// How long the end of the process waits for whoever reads a log.
@@ -23,6 +23,12 @@ const FLUSH: Duration = Duration::from_secs(1);
 
 /// Between two looks at what is in flight.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// Connections that were just made are waited for so long at most.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
+
+/// Requests that are cut are gone within this.
+const TAKEN_DOWN: Duration = Duration::from_millis(500);
 
 /// Waits for the first signal. (Pingora's own watch also knows SIGQUIT, which would hand the listeners to a
 /// new process.)
@@ -78,6 +84,7 @@ async fn next_signal() -> Option<&'static str> {
 pub(super) struct Drain {
     pub(super) grace: Duration,
     pub(super) requests: Requests,
+    pub(super) connections: Connections,
     pub(super) generation: Arc<ArcSwap<Generation>>,
     pub(super) health: Health,
 }
@@ -88,21 +95,19 @@ impl BackgroundService for Drain {
         // An error means that the server is gone: then there is nothing to wait for either.
         let _ = shutdown.wait_for(|stop| *stop).await;
         self.health.drains();
-        let until = Instant::now() + self.grace;
+        let began = Instant::now();
+        let until = began + self.grace;
         let again = next_signal();
         tokio::pin!(again);
-        // The listeners close on the same signal: a connection that was accepted just before it has some
-        // looks' time to send its request.
+        // The listeners close on the same signal: a request that comes on a connection of before has some looks' time.
         let mut quiet = 0;
         while quiet < 4 {
-            if Instant::now() >= until && self.requests.count() > 0 {
-                tracing::warn!(
-                    requests = self.requests.count(),
-                    "requests are cut: the grace period is over"
-                );
+            let now = Instant::now();
+            if now >= until && self.requests.count() > 0 {
                 return;
             }
-            quiet = if self.requests.count() == 0 { quiet + 1 } else { 0 };
+            let fresh = self.connections.any_fresh() && now < (began + FIRST_REQUEST).min(until);
+            quiet = if self.requests.count() == 0 && !fresh { quiet + 1 } else { 0 };
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
                 _ = &mut again => break,
@@ -110,6 +115,19 @@ impl BackgroundService for Drain {
         }
         flush(&self.generation);
         std::process::exit(0)
+    }
+}
+
+/// Says how many requests were cut, once they were.
+pub(super) fn tell_cut(requests: &Requests) {
+    // Their workers take them down side by side with this.
+    let until = Instant::now() + TAKEN_DOWN;
+    while requests.count() > 0 && Instant::now() < until {
+        std::thread::sleep(LOOK);
+    }
+    let requests = requests.cut();
+    if requests > 0 {
+        tracing::warn!(requests, "requests were cut: the grace period is over");
     }
 }
 

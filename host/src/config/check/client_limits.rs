@@ -20,6 +20,7 @@ const HEADER_LINES: RangeInclusive<usize> = 1..=100;
 /// None at all is a choice; more than a terabyte is none.
 const BODY: RangeInclusive<u64> = 0..=1024 * GIB;
 const REQUESTS: RangeInclusive<usize> = 1..=1_000_000_000;
+const CONNECTIONS: RangeInclusive<usize> = 1..=10_000_000;
 /// Each stream costs memory.
 const STREAMS: RangeInclusive<usize> = 1..=10_000;
 
@@ -46,6 +47,9 @@ pub(super) fn client_limits(
     };
     let requests = count(limits.requests, default.requests, REQUESTS);
     let streams = count(limits.streams, default.streams, STREAMS);
+    let connections = scope.value(limits.max_connections, default.connections, |number| {
+        scalar::count(*number, CONNECTIONS).map(|number| Some(u32::try_from(number).unwrap_or(u32::MAX)))
+    });
     let mut time = |field: Option<Spanned<Scalar>>, default: Duration| {
         scope.value(field, default, |value| scalar::duration(value, defaults::TIME))
     };
@@ -56,6 +60,7 @@ pub(super) fn client_limits(
         body_bytes,
         requests,
         streams,
+        connections,
         handshake: time(timeouts.handshake, default.handshake),
         header: time(timeouts.header, default.header),
         body: time(timeouts.body, default.body),

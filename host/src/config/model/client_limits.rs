@@ -17,6 +17,8 @@ pub struct ClientLimits {
     pub requests: u32,
     /// Requests of one HTTP/2 connection at the same time.
     pub streams: u32,
+    /// Connections of all clients together; `None`: as many as there are descriptors for.
+    pub connections: Option<u32>,
     /// For a TLS handshake as a whole.
     pub handshake: Duration,
     /// For a head as a whole, from its first byte.
@@ -44,6 +46,8 @@ impl ClientLimits {
         requests: 10_000,
         // What RFC 9113 names as the least that a client should be given.
         streams: 100,
+        // What the process may have, it knows best.
+        connections: None,
         // Three round trips across the world, ten times over.
         handshake: Duration::from_secs(10),
         header: Duration::from_secs(10),

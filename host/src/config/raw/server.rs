@@ -33,6 +33,7 @@ pub(crate) struct ClientLimits {
     pub(crate) body: Option<Spanned<Scalar>>,
     pub(crate) requests: Option<Spanned<i64>>,
     pub(crate) streams: Option<Spanned<i64>>,
+    pub(crate) max_connections: Option<Spanned<i64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

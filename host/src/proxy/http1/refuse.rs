@@ -30,7 +30,7 @@ pub(super) async fn answer(http1: &Http1, mut stream: Box<Downstream>, failed: F
     let peer = stream.connection().peer;
     let head = BytesMut::from(stream.ahead());
     let sent = match status {
-        Some(status) => write(&mut stream, status, &id).await.unwrap_or(0),
+        Some(status) => write(&mut stream, &failed, status, &id).await.unwrap_or(0),
         None => 0,
     };
     let generation = http1.generation.load_full();
@@ -68,7 +68,7 @@ pub(super) async fn answer(http1: &Http1, mut stream: Box<Downstream>, failed: F
 }
 
 /// Returns the length of the page.
-async fn write(stream: &mut Downstream, status: StatusCode, id: &str) -> io::Result<u64> {
+async fn write(stream: &mut Downstream, failed: &Failed, status: StatusCode, id: &str) -> io::Result<u64> {
     let page = local_response::page(status, id);
     let date = httpdate::fmt_http_date(SystemTime::now());
     let mut bytes = format!(
@@ -78,6 +78,9 @@ async fn write(stream: &mut Downstream, status: StatusCode, id: &str) -> io::Res
         page.body.len(),
     )
     .into_bytes();
+    if failed.kind.is_passing() {
+        bytes.extend_from_slice(b"retry-after: 1\r\n");
+    }
     for (name, value) in &page.headers {
         bytes.extend_from_slice(name.as_str().as_bytes());
         bytes.extend_from_slice(b": ");

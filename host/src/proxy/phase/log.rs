@@ -17,6 +17,7 @@ use crate::proxy::failure::{Failed, Kind};
 use crate::proxy::local_response::final_status;
 
 pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) {
+    ctx.finished = true;
     ctx.restore(session);
     let status = final_status(session).map_or(0, |status| status.as_u16());
     let duration = ctx.arrived.elapsed();

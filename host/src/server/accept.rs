@@ -1,0 +1,147 @@
+//! Takes connections on the public listeners and hands them to the proxy. Not a listening service of Pingora's: that one
+//! resets whoever has connected when the process ends, waits out of descriptors for a second, and repeats other errors
+//! without a pause. Knows nothing of what is spoken.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use pingora::protocols::l4::stream::Stream;
+use pingora::protocols::{GetSocketDigest as _, SocketDigest};
+use pingora::server::{ListenFds, ShutdownWatch};
+use pingora::services::Service;
+use pingora_runtime::current_handle;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+use crate::proxy::{Connections, Edge, Fresh};
+
+/// Connections that wait to be taken: the kernel has its own bound, `net.core.somaxconn`.
+const BACKLOG: u32 = 65_535;
+
+/// How long nothing is taken where nothing can be: descriptors come back with the requests that end.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Lines of the log about that are so far apart.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
+
+/// The service of all public listeners: each service of Pingora has threads of its own.
+pub(super) struct Accepting {
+    pub(super) listeners: Vec<SocketAddr>,
+    pub(super) edge: Arc<Edge>,
+    pub(super) connections: Connections,
+}
+
+#[async_trait]
+impl Service for Accepting {
+    async fn start_service(
+        &mut self,
+        _handed_over: Option<ListenFds>,
+        shutdown: ShutdownWatch,
+        _tasks_per_listener: usize,
+    ) {
+        let tasks: Vec<_> = self
+            .listeners
+            .iter()
+            .map(|address| {
+                let (edge, fresh) = (Arc::clone(&self.edge), self.connections.fresh());
+                // Each on some worker, as its connections.
+                current_handle().spawn(listen(*address, edge, fresh, shutdown.clone()))
+            })
+            .collect();
+        for task in tasks {
+            // One that panicked has told so.
+            let _ = task.await;
+        }
+        self.edge.end().await;
+    }
+
+    fn name(&self) -> &str {
+        "edge"
+    }
+}
+
+/// Takes the connections of one listener until `shutdown`.
+async fn listen(address: SocketAddr, edge: Arc<Edge>, fresh: Fresh, shutdown: ShutdownWatch) {
+    let listener = match bind(address) {
+        Ok(listener) => listener,
+        // It could be bound a moment ago.
+        Err(error) => {
+            tracing::error!(%address, %error, "the listener can't be opened");
+            return;
+        }
+    };
+    let mut told = None;
+    let mut stop = shutdown.clone();
+    let stop = stop.wait_for(|stop| *stop);
+    tokio::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            _ = &mut stop => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((connection, peer)) => take(&edge, connection, peer, &shutdown),
+            Err(error) if is_of_connection(&error) => {}
+            Err(error) => {
+                tell(&mut told, address, &error);
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+    // Whoever has connected by now, takes it for granted that it is served.
+    let _ = take_rest(listener, &edge, &shutdown);
+    drop(fresh);
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+fn take(edge: &Arc<Edge>, connection: TcpStream, peer: SocketAddr, shutdown: &ShutdownWatch) {
+    // An error means that it is gone already, which whoever reads from it will find.
+    let _ = connection.set_nodelay(true);
+    let digest = SocketDigest::from_raw_fd(connection.as_raw_fd());
+    let _ = digest.peer_addr.set(Some(peer.into()));
+    let mut stream = Stream::from(connection);
+    stream.set_socket_digest(digest);
+    let (edge, shutdown) = (Arc::clone(edge), shutdown.clone());
+    let fresh = edge.fresh();
+    current_handle().spawn(async move { edge.take(stream, fresh, &shutdown).await });
+}
+
+/// Takes what waits, and closes the listener.
+fn take_rest(listener: TcpListener, edge: &Arc<Edge>, shutdown: &ShutdownWatch) -> Result<()> {
+    // Not by the runtime, which may not have heard of the last ones.
+    let listener = listener.into_std()?;
+    loop {
+        let (connection, peer) = listener.accept()?;
+        connection.set_nonblocking(true)?;
+        take(edge, TcpStream::from_std(connection)?, peer, shutdown);
+    }
+}
+
+/// An error of the connection that would have been taken: the next one is another.
+fn is_of_connection(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionAborted
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::Interrupted
+    )
+}
+
+fn tell(told: &mut Option<Instant>, address: SocketAddr, error: &Error) {
+    let now = Instant::now();
+    if told.is_none_or(|told| now.duration_since(told) >= BETWEEN_LINES) {
+        *told = Some(now);
+        tracing::error!(%address, %error, "no connections can be taken for now");
+    }
+}
