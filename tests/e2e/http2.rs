@@ -125,6 +125,70 @@ fn c35_control_frames_without_reading_fill_no_memory() {
     }
 }
 
+/// Heads of few bytes that unfold to many lines.
+#[test]
+fn g12_a_bomb_of_references_unfolds_to_little() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    assert_eq!(proxy.get("/x").status, 200);
+    let before = proxy.resident();
+    // One line goes into the table, the others are a byte each.
+    let head = [REQUEST, b"\x40\x01a\x00", &[0xbe; 1700]].concat();
+    let streams: Vec<u8> =
+        (0..100_u32).flat_map(|at| frame(HEADERS, END_STREAM | END_HEADERS, 2 * at + 1, &head)).collect();
+    let connections: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = open(&proxy);
+            let _ = stream.write_all(&streams);
+            stream
+        })
+        .collect();
+    assert_eq!(proxy.get("/x").status, 200);
+    let grown = proxy.resident().saturating_sub(before);
+    assert!(grown < 20 * 4 * 1024, "{grown} KiB more");
+    drop(connections);
+    assert_eq!(proxy.get("/x").status, 200);
+    assert_eq!(origin.requests().len(), 3, "none of them reaches the upstream");
+}
+
+/// A client that says it sends nothing, and sends something, is malformed before the upstream hears of it.
+#[test]
+fn a_body_that_was_said_to_be_empty_reaches_no_upstream() {
+    const DATA: u8 = 0;
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let head = b"\x83\x86\x84\x41\x06a.test\x00\x0econtent-length\x010";
+    let mut stream = open(&proxy);
+    stream.write_all(&frame(HEADERS, END_HEADERS, 1, head)).unwrap();
+    assert_eq!(proxy.get("/meanwhile").status, 200);
+    stream.write_all(&frame(DATA, END_STREAM, 1, b"x")).unwrap();
+    // Those that end as they say are served, at once and a little later.
+    stream.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, 3, head)).unwrap();
+    stream.write_all(&frame(HEADERS, END_HEADERS, 5, head)).unwrap();
+    stream.write_all(&frame(DATA, END_STREAM, 5, b"")).unwrap();
+    origin.wait_for_requests(3);
+    let refused = proxy.access_log(4).into_iter().find(|line| line["error"] != serde_json::Value::Null);
+    assert_eq!(refused.unwrap()["error"], "bad-request");
+    let methods: Vec<String> = origin
+        .requests()
+        .iter()
+        .map(|request| request.head.method())
+        .collect();
+    assert_eq!(methods, ["GET", "POST", "POST"]);
+}
+
+#[test]
+fn a_scheme_that_is_not_of_the_web_is_refused() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    // `:scheme` as a literal.
+    let head = b"\x82\x06\x03ftp\x84\x41\x06a.test";
+    let mut stream = open(&proxy);
+    stream.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, 1, head)).unwrap();
+    assert_eq!(proxy.access_log(1)[0]["status"], 400);
+    assert!(origin.requests().is_empty());
+}
+
 /// A length that the body doesn't have, and a framing that HTTP/2 doesn't know.
 #[test]
 fn c15_bodies_of_http_2_smuggle_nothing() {

@@ -49,6 +49,17 @@ fn a_client_that_expects_100_gets_it_before_it_sends_the_body() {
     assert_eq!(origin.requests().len(), 3);
 }
 
+/// RFC 9110, section 10.1.1: there is nothing to wait for.
+#[test]
+fn an_expectation_without_a_body_gets_the_answer_alone() {
+    let origin = Origin::ok();
+    let proxy = Setup::new().upstream("main", &origin).route("default", "", "main").start();
+    let mut client = proxy.connect();
+    client.send("GET /x HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\n\r\n");
+    assert_eq!(client.head().status(), 200);
+    assert!(!origin.last().head.has("expect"));
+}
+
 #[test]
 fn other_expectations_are_refused() {
     let origin = Origin::ok();

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::uri::PathAndQuery;
+use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Version, header};
 use pingora::http::RequestHeader;
 
@@ -89,6 +89,12 @@ pub(crate) fn admit(
     let found = Survey::of(&head.headers, &policy.owned_headers);
     if found.lines > policy.limits.header_lines || found.bytes > policy.limits.header_bytes {
         return Err(Failed::new(Kind::HeadersTooLarge));
+    }
+    // HTTP/1 has a scheme in absolute targets alone, which are looked at where they are taken apart.
+    if head.version == Version::HTTP_2
+        && head.uri.scheme().is_some_and(|scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS)
+    {
+        return Err(bad("the scheme is neither `http` nor `https`"));
     }
     if found.framing {
         check_framing(head, policy.limits.body_bytes)?;

@@ -16,6 +16,10 @@ pub(crate) async fn meet(session: &mut Session, ctx: &mut Ctx) -> Result<()> {
     if ctx.continued || head.version != Version::HTTP_11 || !head.headers.contains_key(header::EXPECT) {
         return Ok(());
     }
+    // Who sends nothing waits for nothing.
+    if session.is_body_empty() {
+        return Ok(());
+    }
     ctx.continued = true;
     // Pingora would close behind any response, an interim one, too, that precedes the end of the body.
     session.set_close_on_response_before_downstream_finish(false);

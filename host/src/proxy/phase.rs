@@ -2,6 +2,7 @@
 
 pub(crate) mod body_limit;
 pub(crate) mod early_request;
+mod empty_body;
 pub(crate) mod fail;
 pub(crate) mod log;
 pub(crate) mod request;

@@ -127,7 +127,7 @@ impl Chunks {
             (Place::Size(_), _) if self.line == 1 => return Err(BadChunk),
             (Place::Size(size), b';') => Place::Extension(size),
             (Place::Size(size) | Place::Extension(size), b'\r') => Place::SizeEnd(size),
-            (Place::Extension(size), byte) if byte >= b' ' || byte == b'\t' => Place::Extension(size),
+            (Place::Extension(size), byte) if is_text(byte) => Place::Extension(size),
             (Place::SizeEnd(size), b'\n') => {
                 self.line = 0;
                 if size == 0 { Place::TrailerStart } else { Place::Data(size) }
@@ -141,10 +141,17 @@ impl Chunks {
             (Place::LastLineFeed, b'\n') => return Ok(None),
             (Place::Trailer, b'\r') => Place::TrailerLineFeed,
             (Place::TrailerLineFeed, b'\n') => Place::TrailerStart,
-            (Place::TrailerStart | Place::Trailer, byte) if byte != b'\n' => Place::Trailer,
+            // The first byte of a name: folded lines are no more, in trailers neither.
+            (Place::TrailerStart, byte) if byte.is_ascii_graphic() && byte != b':' => Place::Trailer,
+            (Place::Trailer, byte) if is_text(byte) => Place::Trailer,
             _ => return Err(BadChunk),
         }))
     }
+}
+
+/// What a line may hold but its end (RFC 9110, section 5.5).
+fn is_text(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
 #[cfg(test)]
@@ -195,6 +202,15 @@ mod tests {
         for size in sizes {
             let body = format!("{size}\r\nhello\r\n0\r\n\r\n");
             assert_eq!(end(body.as_bytes()), Err(BadChunk), "{size}");
+        }
+        for byte in (0..=0xff).filter(|byte| !is_text(*byte) && *byte != b'\r') {
+            for line in ["X: ", "X", ""] {
+                let body = [b"0\r\n", line.as_bytes(), &[byte], b"y\r\n\r\n"].concat();
+                assert_eq!(end(&body), Err(BadChunk), "{}", body.escape_ascii());
+            }
+        }
+        for line in [" X: 1", "\tX: 1", ": 1"] {
+            assert_eq!(end(format!("0\r\n{line}\r\n\r\n").as_bytes()), Err(BadChunk), "{line:?}");
         }
         for body in ["5\r\nhelloXX\r\n", "5\nhello\r\n", "0\r\nX: 1\n\r\n", "0\r\n\n"] {
             assert_eq!(end(body.as_bytes()), Err(BadChunk), "{body:?}");

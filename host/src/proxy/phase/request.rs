@@ -17,7 +17,7 @@ use crate::proxy::ctx::{Ctx, RequestBody};
 use crate::proxy::failure::{Failed, Kind, raise};
 use crate::proxy::{error_page, hop_by_hop, local_response};
 
-use super::request_body;
+use super::{empty_body, request_body};
 
 /// How long a client whose body is refused may go on sending it, so that it gets to read the answer.
 const LINGER: Duration = Duration::from_secs(2);
@@ -25,6 +25,7 @@ const LINGER: Duration = Duration::from_secs(2);
 /// `true`: the request was answered here.
 pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
     super::body_limit::check_length(session.req_header(), ctx).map_err(|failed| fail(ctx, failed))?;
+    empty_body::wait(session, ctx).await?;
     let plan = ctx.chain().map(Chain::request_body).unwrap_or_default();
     if plan != BodyPlan::None && !take_body(session, ctx, plan).await? {
         return refuse_body(session, ctx).await;
