@@ -169,11 +169,7 @@ fn a_body_that_was_said_to_be_empty_reaches_no_upstream() {
     origin.wait_for_requests(3);
     let refused = proxy.access_log(4).into_iter().find(|line| line["error"] != serde_json::Value::Null);
     assert_eq!(refused.unwrap()["error"], "bad-request");
-    let methods: Vec<String> = origin
-        .requests()
-        .iter()
-        .map(|request| request.head.method())
-        .collect();
+    let methods: Vec<String> = origin.requests().iter().map(|request| request.head.method()).collect();
     assert_eq!(methods, ["GET", "POST", "POST"]);
 }
 
