@@ -14,6 +14,7 @@ mod error_page;
 mod expectation;
 mod failure;
 mod forwarded;
+mod grpc_web;
 mod handshake;
 mod hash_key;
 mod heads;
@@ -163,6 +164,15 @@ impl ProxyHttp for EdgeProxy {
         ctx: &mut Box<Ctx>,
     ) -> Result<()> {
         phase::response_body::trailers(session, ctx)
+    }
+
+    async fn response_trailer_filter(
+        &self,
+        _session: &mut Session,
+        trailers: &mut HeaderMap,
+        ctx: &mut Box<Ctx>,
+    ) -> Result<Option<Bytes>> {
+        grpc_web::end(trailers, ctx)
     }
 
     fn fail_to_connect(

@@ -69,6 +69,8 @@ pub struct RouteEntry {
     pub mirror: Option<Arc<Mirror>>,
     /// `None` where all are the upstream's.
     pub timeouts: Option<RouteTimeouts>,
+    /// Whether gRPC-Web of clients becomes gRPC.
+    pub grpc_web: bool,
     /// Whether its requests are in the access log.
     pub logged: bool,
     /// Requests that each share of a split got; empty where the route has one upstream.

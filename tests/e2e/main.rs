@@ -13,6 +13,7 @@ mod kit;
 mod balance;
 mod dns;
 mod framing;
+mod grpc_web;
 mod headers;
 mod heads;
 mod health;

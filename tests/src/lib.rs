@@ -9,6 +9,7 @@
 pub mod client;
 pub mod component;
 pub mod dns;
+pub mod grpc_origin;
 pub mod h2c;
 pub mod load;
 pub mod message;

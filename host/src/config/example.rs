@@ -44,6 +44,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("grace", "grace = \"10s\""),
     ("grants", "grants = { kv = true }"),
     ("grpc", "grpc = \"shop.Orders\""),
+    ("grpc-web", "grpc-web = true"),
     ("handshake", "handshake = \"10s\""),
     ("hash", "hash = \"client-address\""),
     ("header", "header = { x-tenant = \"a\" }"),

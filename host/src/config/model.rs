@@ -256,6 +256,8 @@ pub struct Route {
     pub max_body: Option<u64>,
     pub mirror: Option<Mirror>,
     pub timeouts: RouteTimeouts,
+    /// Whether gRPC-Web of clients becomes gRPC.
+    pub grpc_web: bool,
     /// Whether its requests are in the access log.
     pub logged: bool,
     pub place: Option<Place>,

@@ -80,6 +80,7 @@ pub fn for_proxy(flags: &ProxyFlags) -> Result<Checked, Vec<Diagnostic>> {
             max_body: None,
             mirror: None,
             timeouts: RouteTimeouts::default(),
+            grpc_web: false,
             logged: true,
             place: None,
         }],

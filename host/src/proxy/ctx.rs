@@ -10,6 +10,7 @@ use std::time::Instant;
 use http::Method;
 use http::uri::PathAndQuery;
 use pingora::http::ResponseHeader;
+use pingora::protocols::http::bridge::grpc_web::GrpcWebCtx;
 use pingora::proxy::Session;
 
 use crate::config::model::Edits;
@@ -73,6 +74,8 @@ pub struct Ctx {
     /// Bytes of the request's body.
     pub(crate) received: u64,
     pub(crate) mirroring: Mirroring,
+    /// What of gRPC-Web is done.
+    pub(crate) grpc_web: GrpcWebCtx,
     /// Interim responses of the upstream.
     pub(crate) interim: usize,
     /// Whether the log phase saw it.
@@ -109,6 +112,7 @@ impl Ctx {
             continued: false,
             received: 0,
             mirroring: Mirroring::default(),
+            grpc_web: GrpcWebCtx::Disabled,
             interim: 0,
             finished: false,
             in_flight,

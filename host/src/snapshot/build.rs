@@ -150,6 +150,7 @@ impl Builder {
                 max_body: route.max_body,
                 mirror: route.mirror.as_ref().map(|mirror| self.families.mirror(&route.name, mirror)),
                 timeouts: (!route.timeouts.is_empty()).then_some(route.timeouts),
+                grpc_web: route.grpc_web,
                 logged: route.logged,
                 shares: self.shares(config, route),
                 metrics: self.families.of(&route.name),

@@ -12,11 +12,12 @@ use super::matcher::{MatchKey, matcher};
 use super::rollout::{refuse_second, rollout};
 use super::{Shelf, Upstreams, edits, names, split};
 use crate::config::diagnostic::Diagnostic;
-use crate::config::model::{Match, PluginUse, Route, RouteTimeouts, Server};
+use crate::config::model::{Action, Match, PeerProtocol, PluginUse, Route, RouteTimeouts, Server};
 use crate::config::recover::{Lost, Section};
 use crate::config::scope::Scope;
 use crate::config::suggest::Words;
 use crate::config::{codes, defaults, json, raw, scalar};
+use crate::ids::UpstreamId;
 
 pub(crate) fn routes(
     scope: &mut Scope,
@@ -58,6 +59,7 @@ pub(crate) fn routes(
         let max_body = raw.max_body.and_then(|field| max_body(scope, server, &field));
         let mirror = raw.mirror.and_then(|field| split::mirror(scope, &known, &lost, field));
         let timeouts = timeouts(scope, raw.timeouts);
+        let grpc_web = raw.grpc_web.is_some_and(|field| grpc_web(scope, upstreams, action.as_ref(), &field));
         let logged = raw.access_log.unwrap_or(true);
         if let Some(action) = action {
             let place = Some(scope.place(span));
@@ -70,6 +72,7 @@ pub(crate) fn routes(
                 max_body,
                 mirror,
                 timeouts,
+                grpc_web,
                 logged,
                 place,
             });
@@ -88,6 +91,25 @@ fn timeouts(scope: &mut Scope, raw: raw::RouteTimeouts) -> RouteTimeouts {
         write: time(raw.write),
         total: time(raw.total),
     }
+}
+
+/// Trailers, which gRPC needs, come over HTTP/2 alone.
+fn grpc_web(
+    scope: &mut Scope,
+    upstreams: &Upstreams,
+    action: Option<&Action>,
+    field: &Spanned<bool>,
+) -> bool {
+    let Some(action) = action.filter(|_| *field.get_ref()) else { return false };
+    let speaks_h1 =
+        |id: UpstreamId| upstreams.table.get(id.index()).filter(|one| one.protocol == PeerProtocol::H1);
+    if let Some(one) = action.upstreams().find_map(speaks_h1) {
+        let message =
+            format!("`grpc-web`: the upstream `{}` speaks HTTP/1.1, which gRPC is not spoken over", one.name);
+        let help = "set `protocol = \"h2c\"` for it, or `\"h2\"` with `tls`";
+        scope.report(field.span(), Diagnostic::error(codes::CONTRADICTION, message).with_help(help));
+    }
+    true
 }
 
 /// At most what the server takes: a larger body is refused before its route is known.

@@ -33,6 +33,7 @@ pub(crate) struct Route {
     pub(crate) mirror: Option<Spanned<Mirror>>,
     #[serde(default)]
     pub(crate) timeouts: RouteTimeouts,
+    pub(crate) grpc_web: Option<Spanned<bool>>,
     pub(crate) access_log: Option<bool>,
     #[serde(default)]
     pub(crate) request_headers: FieldEdits,

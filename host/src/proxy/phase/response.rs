@@ -10,10 +10,9 @@ use pingora::{Error, ErrorType, Result};
 use crate::phase::Phase;
 use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::Ctx;
-use crate::proxy::edit;
 use crate::proxy::failure::{Failed, Kind};
 use crate::proxy::local_response::{self, is_bodiless};
-use crate::proxy::{server_timing, whole_body};
+use crate::proxy::{edit, grpc_web, server_timing, whole_body};
 
 use super::response_body::{self, ResponseBody};
 
@@ -27,6 +26,7 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
     if head.status.is_informational() && head.status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(());
     }
+    grpc_web::answer(head, ctx);
     if ctx.chain().is_some_and(|chain| chain.has(Phase::Response)) {
         run_chain(session, head, ctx).await?;
         if matches!(ctx.response_body, ResponseBody::Dropped) {

@@ -11,7 +11,7 @@ use crate::plugin::exchange::Decision;
 use crate::proxy::ctx::{Ctx, RequestBody};
 use crate::proxy::expectation;
 use crate::proxy::failure::{Failed, Kind, raise};
-use crate::proxy::{edit, mirror};
+use crate::proxy::{edit, grpc_web, mirror};
 use crate::upstream::Endpoint;
 
 use super::response_body::ResponseBody;
@@ -35,6 +35,7 @@ pub(crate) async fn run(session: &mut Session, head: &mut RequestHeader, ctx: &m
             head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
         }
     }
+    grpc_web::ask(head, ctx);
     if let Some(chain) = ctx.chain().filter(|chain| chain.has(Phase::ResponseBody)) {
         // Plugins are to get whole bodies, and in plain bytes.
         head.remove_header(&header::RANGE);

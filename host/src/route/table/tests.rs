@@ -17,6 +17,7 @@ fn route(name: &str, matcher: Match) -> Route {
         max_body: None,
         mirror: None,
         timeouts: RouteTimeouts::default(),
+        grpc_web: false,
         logged: true,
         place: None,
     }
