@@ -54,17 +54,17 @@ fn wasi(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     random::random::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     random::insecure::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     random::insecure_seed::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
-    filesystem::preopens::add_to_linker::<_, WasiFilesystem>(linker, State::filesystem)?;
-    cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    filesystem::preopens::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    cli::environment::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::stdin::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::stdout::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::stderr::add_to_linker::<_, WasiCli>(linker, State::cli)?;
+    cli::stdin::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    cli::stdout::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    cli::stderr::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     cli::terminal_input::add_to_linker::<_, WasiCli>(linker, State::cli)?;
     cli::terminal_output::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, State::cli)
+    cli::terminal_stdin::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    cli::terminal_stdout::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    cli::terminal_stderr::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
 fn immediate(state: &mut State) -> Immediate<'_> {

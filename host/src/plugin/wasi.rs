@@ -4,6 +4,7 @@
 
 mod counted;
 mod immediate;
+mod program;
 
 use std::sync::Arc;
 

@@ -167,7 +167,22 @@ const LIMITED: &str = r#"
     (alias export $streams "output-stream" (type $output))
     (import "wasi:cli/stdout@0.2.0" (instance $stdout
         (alias outer 1 $output (type $outer)) (export "output-stream" (type $o (eq $outer)))
-        (export "get-stdout" (func (result (own $o))))))"#;
+        (export "get-stdout" (func (result (own $o))))))
+    (import "wasi:cli/environment@0.2.0" (instance $environment
+        (export "get-environment" (func (result (list (tuple string string)))))
+        (export "get-arguments" (func (result (list string))))
+        (export "initial-cwd" (func (result (option string))))))
+    (import "wasi:cli/terminal-output@0.2.0" (instance $terminals
+        (export "terminal-output" (type $terminal (sub resource)))))
+    (alias export $terminals "terminal-output" (type $terminal))
+    (import "wasi:cli/terminal-stdout@0.2.0" (instance $terminal-stdout
+        (alias outer 1 $terminal (type $outer)) (export "terminal-output" (type $t (eq $outer)))
+        (export "get-terminal-stdout" (func (result (option (own $t)))))))
+    (import "wasi:filesystem/types@0.2.0" (instance $files (export "descriptor" (type $descriptor (sub resource)))))
+    (alias export $files "descriptor" (type $descriptor))
+    (import "wasi:filesystem/preopens@0.2.0" (instance $preopens
+        (alias outer 1 $descriptor (type $outer)) (export "descriptor" (type $d (eq $outer)))
+        (export "get-directories" (func (result (list (tuple (own $d) string)))))))"#;
 
 /// A guest that does this, and says `next`. With `waiting`, it also imports what makes it run on a fiber.
 fn limited(body: &str, waiting: &str) -> Vec<u8> {
@@ -198,8 +213,23 @@ fn limited(body: &str, waiting: &str) -> Vec<u8> {
             (core func $write (canon lower (func $streams "[method]output-stream.write") (memory $memory)))
             (core func $zeroes (canon lower (func $streams "[method]output-stream.write-zeroes")
                 (memory $memory)))
+            (core func $environ (canon lower (func $environment "get-environment")
+                (memory $memory) (realloc $realloc)))
+            (core func $arguments (canon lower (func $environment "get-arguments")
+                (memory $memory) (realloc $realloc)))
+            (core func $cwd (canon lower (func $environment "initial-cwd") (memory $memory) (realloc $realloc)))
+            (core func $terminal (canon lower (func $terminal-stdout "get-terminal-stdout") (memory $memory)))
+            (core func $directories (canon lower (func $preopens "get-directories")
+                (memory $memory) (realloc $realloc)))
+            (core func $leave (canon resource.drop $output))
             (core module $code
                 (import "m" "memory" (memory 1))
+                (import "host" "environ" (func $environ (param i32)))
+                (import "host" "arguments" (func $arguments (param i32)))
+                (import "host" "cwd" (func $cwd (param i32)))
+                (import "host" "terminal" (func $terminal (param i32)))
+                (import "host" "directories" (func $directories (param i32)))
+                (import "host" "leave" (func $leave (param i32)))
                 (import "host" "bytes" (func $bytes (param i64 i32)))
                 (import "host" "number" (func $number (result i64)))
                 (import "host" "now" (func $now (param i32)))
@@ -215,7 +245,10 @@ fn limited(body: &str, waiting: &str) -> Vec<u8> {
             (core instance $guest (instantiate $code (with "m" (instance $m)) (with "host" (instance
                 (export "bytes" (func $bytes)) (export "number" (func $number)) (export "now" (func $now))
                 (export "get" (func $get)) (export "check" (func $check)) (export "write" (func $write))
-                (export "zeroes" (func $zeroes))))))
+                (export "zeroes" (func $zeroes)) (export "environ" (func $environ))
+                (export "arguments" (func $arguments)) (export "cwd" (func $cwd))
+                (export "terminal" (func $terminal)) (export "directories" (func $directories))
+                (export "leave" (func $leave))))))
             (func $f (param "config" u32) (result $verdict)
                 (canon lift (core func $guest "on-request") (memory $memory)))
             (instance $i (export "on-request" (func $f)))
@@ -255,4 +288,8 @@ async fn single_calls_are_bounded_and_counted() {
     check("(loop $again (drop (call $number)) (br $again))", limit).await;
     check("(loop $again (call $now (i32.const 64)) (br $again))", limit).await;
     check("(loop $again (call $check (local.get $stream) (i32.const 64)) (br $again))", limit).await;
+    check("(loop $again (call $leave (call $get)) (br $again))", limit).await;
+    for call in ["environ", "arguments", "cwd", "terminal", "directories"] {
+        check(&format!("(loop $again (call ${call} (i32.const 64)) (br $again))"), limit).await;
+    }
 }
