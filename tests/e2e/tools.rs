@@ -1,6 +1,6 @@
 //! The tools for those who write plugins and those who start: what they print, and what they end with.
 
-use edgewright_tests::component::{cache_directory, repository};
+use edgewright_tests::component::{binary, cache_directory, repository};
 use edgewright_tests::process::Process;
 use edgewright_tests::{DEADLINE, Finished, Setup, edgewright, guest, plugin};
 
@@ -67,6 +67,24 @@ fn a_plugin_that_traps_in_a_case_is_a_verdict() {
     let finished = edgewright(&arguments, setup.directory()).expect_code(0);
     let outcomes: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
     assert_eq!((&outcomes[0]["passed"], &outcomes[0]["status"]), (&true.into(), &503.into()), "{outcomes}");
+}
+
+/// Slots for instances need addresses; a machine that grants few has each instance made for itself.
+#[test]
+fn few_addresses_are_enough() {
+    let setup =
+        Setup::new().plugin("mark", &guest("mark"), "isolation = \"reuse\"\nconfig = { name = \"m\" }");
+    let text = "[[cases]]\nname = \"marked\"\nexpect = { request = { headers = { x-mark = \"m\" } } }";
+    std::fs::write(setup.directory().join("CASES.toml"), text).expect("a file");
+    let ended = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 33554432; exec \"$0\" plugin test plugins/mark.wasm CASES.toml"])
+        .arg(binary("edgewright"))
+        .current_dir(setup.directory())
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && said.contains("1 cases, 0 failed"), "{said}");
+    assert!(said.contains("too few addresses for slots of instances"), "{said}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! Starts no thread: whoever runs guests starts the [`Ticker`](super::epoch::Ticker). Must not know any
 //! plugin.
 
+mod allocation;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,7 +74,7 @@ impl Engine {
     /// # Errors
     /// The machine is not one that Wasmtime compiles for.
     pub fn new(options: &EngineOptions) -> Result<Self, EngineError> {
-        let wasmtime = bare()?;
+        let wasmtime = serving()?;
         let unlinked = |error: wasmtime::Error| EngineError::Linker(format!("{error:#}"));
         let at_once = linker::at_once(&wasmtime).map_err(unlinked)?;
         let waiting = linker::waiting(&wasmtime).map_err(unlinked)?;
@@ -147,7 +149,7 @@ impl Engine {
     }
 
     /// Who runs guests, for the ticker.
-    pub(super) fn pulses(&self) -> &Pulses {
+    pub(super) fn pulses(&self) -> &Arc<Pulses> {
         &self.0.pulses
     }
 }
@@ -156,6 +158,21 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("compiler", &self.0.compiler).finish_non_exhaustive()
     }
+}
+
+/// The engine that runs guests. Its [slots](allocation) reserve 40 TiB of addresses; a host that limits them
+/// (`ulimit -v`) has memories made one by one, and must leave 4.1 GiB per instance.
+fn serving() -> Result<wasmtime::Engine, EngineError> {
+    let mut settings = settings();
+    allocation::pool(&mut settings);
+    wasmtime::Engine::new(&settings).or_else(|error| {
+        let error = format!("{error:#}");
+        tracing::warn!(
+            error,
+            "too few addresses for slots of instances: each is made for itself, which takes longer"
+        );
+        bare()
+    })
 }
 
 /// A Wasmtime engine with the proxy's settings and nothing else: what the compiling child needs.
@@ -183,10 +200,8 @@ fn settings() -> Config {
         // the size of an artefact for numbers that nobody reads.
         .wasm_backtrace_max_frames(Some(BACKTRACE_FRAMES))
         .generate_address_map(false)
-        // On demand, not pooled: the pooling allocator saves nothing that was measurable and keeps the memory
-        // of the busiest moment. A memory reserves 4 GiB and guards of *addresses*, which is what makes bounds
-        // checks free; nothing of it is resident, and 128 TiB hold 30,000 instances. A host that limits
-        // addresses (`ulimit -v`) must leave 4.1 GiB per instance.
+        // A memory reserves 4 GiB and guards of *addresses*, which is what makes bounds checks free; nothing of
+        // it is resident.
         .memory_reservation(4 << 30)
         // Data segments are mapped from one copy for all instances: a language runtime's start image of
         // several MiB is not copied into each.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wasmtime::ResourceLimiter;
 
 /// Elements of one table.
-const TABLE_ELEMENTS: usize = 10_000;
+pub(super) const TABLE_ELEMENTS: usize = 10_000;
 
 /// Core instances and tables of one component: adapters and libraries make some.
 const PARTS: usize = 100;
