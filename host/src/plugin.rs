@@ -35,6 +35,7 @@ mod pool;
 mod quarantine;
 mod setup;
 mod store;
+mod warm;
 
 // How it is called.
 mod at_once;

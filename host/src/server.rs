@@ -102,6 +102,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     builder.show_rollouts(&generation);
     let _ticking = ticker.start().map_err(CannotStart::Thread)?;
 
+    generation.warm();
     announce::lines(config, &generation, &workers, started);
     let generation = Arc::new(ArcSwap::from_pointee(generation));
     let _ = serving.set(Arc::clone(&generation));

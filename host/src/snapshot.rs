@@ -7,6 +7,7 @@ mod metrics;
 mod mirror;
 mod rollout;
 mod surroundings;
+mod warm;
 
 use std::sync::Arc;
 
@@ -86,6 +87,11 @@ pub struct RouteRollout {
 }
 
 impl RouteEntry {
+    /// All of its chains.
+    pub fn chains(&self) -> impl Iterator<Item = &Chain> {
+        [&self.chain].into_iter().chain(self.rollout.as_ref().map(|rollout| &rollout.chain))
+    }
+
     /// The plugins that serve a request.
     pub fn chain(&self, version: Version) -> &Chain {
         match (&self.rollout, version) {

@@ -170,6 +170,21 @@ fn what_is_the_same_is_taken_over() {
 }
 
 #[test]
+fn instances_are_there_before_the_first_request() {
+    let origin = marked(&Gate::default());
+    let proxy = start(&origin);
+    let instances = || proxy.metrics().sum("edgewright_plugin_instances", &[("plugin", "mark")]);
+    let before = instances();
+    assert!(before >= 1.0, "{before} at the start");
+    put_version(&proxy, 2);
+    let _ = proxy.reload().expect_status(200);
+    // Those of the earlier generation are gone with it.
+    wait_for(DEADLINE, "as many of the new version", || (instances() - before).abs() < f64::EPSILON);
+    assert_eq!(served_by(&proxy.get("/x")), "2");
+    assert!((instances() - before).abs() < f64::EPSILON, "no other was made");
+}
+
+#[test]
 fn metrics_of_what_is_gone_are_gone() {
     let origin = marked(&Gate::default());
     let proxy = start(&origin);

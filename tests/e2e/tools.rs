@@ -78,7 +78,7 @@ fn few_addresses_are_enough() {
     std::fs::write(setup.directory().join("CASES.toml"), text).expect("a file");
     let ended = std::process::Command::new("sh")
         .args(["-c", "ulimit -v 33554432; exec \"$0\" plugin test plugins/mark.wasm CASES.toml"])
-        .arg(binary("edgewright"))
+        .arg(binary())
         .current_dir(setup.directory())
         .output()
         .expect("a shell");

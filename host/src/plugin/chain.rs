@@ -70,6 +70,12 @@ impl Chain {
         self.plugins.iter().map(|plugin| &**plugin)
     }
 
+    /// The configurations that it calls a plugin with.
+    pub fn configurations(&self, plugin: &Plugin) -> impl Iterator<Item = ConfigId> {
+        let own = move |link: &&Link| std::ptr::eq(&*link.plugin, plugin);
+        self.phases.iter().flatten().filter(own).map(|link| link.config)
+    }
+
     /// Whether any plugin has the phase: where none has, the proxy need not ask.
     pub fn has(&self, phase: Phase) -> bool {
         !self.links(phase).is_empty()

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::{Map, Value};
 
 /// One distinct configuration of a plugin: WIT `types.config-id`. From 0 upwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConfigId(u32);
 
 impl ConfigId {

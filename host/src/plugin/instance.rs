@@ -12,6 +12,7 @@ use super::bindings::types::{BodyVerdict, Chunk, Verdict};
 use super::bindings::{log_filter, upstream_request_filter};
 use super::blueprint::Exports;
 use super::configuration::ConfigId;
+use super::epoch::Pulse;
 use super::exchange::{Exchange, Failure};
 use super::failure::Ended;
 use super::fiber;
@@ -30,7 +31,16 @@ pub(super) struct Instance {
     told: Vec<bool>,
     calls: u32,
     /// Given back to the pool's count when the instance goes.
-    _seat: Option<Seat>,
+    seat: Option<Seat>,
+}
+
+/// Why an instance is not used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Worn {
+    /// It ran as many as it may.
+    Calls,
+    /// It has grown too large.
+    Memory,
 }
 
 /// WIT `lifecycle.configure`.
@@ -84,7 +94,13 @@ impl Instance {
     pub(super) fn new(store: Store<State>, functions: Functions, stack: Stack, seat: Option<Seat>) -> Self {
         let slice = store.data().watch.slice();
         let seat = seat.map(Seat::occupied);
-        Self { store, functions, stack, slice, told: Vec::new(), calls: 0, _seat: seat }
+        Self { store, functions, stack, slice, told: Vec::new(), calls: 0, seat }
+    }
+
+    /// It belongs to the thread of `pulse` from now on, and to this seat.
+    pub(super) fn adopt(&mut self, seat: Seat, pulse: Arc<Pulse>) {
+        self.slice = store::adopt(&mut self.store, pulse);
+        self.seat = Some(seat.occupied());
     }
 
     pub(super) fn functions(&self) -> &Functions {
@@ -148,9 +164,12 @@ impl Instance {
         }
     }
 
-    /// Whether it should not serve another call: it is old, or has grown too large.
-    pub(super) fn is_worn(&self, limits: &Limits) -> bool {
-        self.calls >= limits.calls || self.memory() > limits.kept_memory
+    /// Why it should not serve another call, where it should not.
+    pub(super) fn worn(&self, limits: &Limits) -> Option<Worn> {
+        if self.calls >= limits.calls {
+            return Some(Worn::Calls);
+        }
+        (self.memory() > limits.kept_memory).then_some(Worn::Memory)
     }
 
     /// Linear memory that it has, in bytes.

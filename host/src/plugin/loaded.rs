@@ -133,6 +133,9 @@ impl Plugin {
         try_out(engine, &blueprint, spec)?;
         let Source { bytes, hash } = source;
         let metrics = engine.metrics().of(&spec.name, &survey.phases());
+        let quarantines = Phase::ALL.map(|phase| {
+            Quarantine::new(&spec.name, phase, spec.quarantine, metrics.phase(phase).quarantines.clone())
+        });
         let plugin = Arc::new(Self {
             name: Arc::clone(&spec.name),
             spec: spec.clone(),
@@ -146,10 +149,10 @@ impl Plugin {
             time_limit: TimeLimit::of_call(spec.limits.time),
             bodies,
             blueprint,
-            pool: Pool::new(engine.workers(), spec.isolation, spec.limits, metrics.waits.clone()),
+            pool: Pool::new(engine, spec.isolation, spec.limits, metrics.pool.clone()),
             configurations: Configurations::default(),
             metrics,
-            quarantines: Phase::ALL.map(|phase| Quarantine::new(&spec.name, phase, spec.quarantine)),
+            quarantines,
         });
         engine.metrics().show(&plugin);
         Ok(plugin)
@@ -213,7 +216,7 @@ impl Plugin {
         }
     }
 
-    fn not_made_ahead(&self, failed: &Unready) {
+    pub(super) fn not_made_ahead(&self, failed: &Unready) {
         let failure = Failure::Instantiate;
         self.metrics.failed(failure);
         let voice = self.blueprint.voice();

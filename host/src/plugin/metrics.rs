@@ -12,6 +12,7 @@ use prometheus_client::registry::Registry;
 
 use self::live::Live;
 use super::exchange::Failure;
+use super::instance::Worn;
 use super::loaded::Plugin;
 use crate::observe::histogram::{CALL_BOUNDS, Histogram, WAIT_BOUNDS};
 use crate::phase::Phase;
@@ -23,6 +24,8 @@ pub(super) struct Metrics {
     calls: Family<OutcomeLabels, Counter>,
     failures: Family<ReasonLabels, Counter>,
     waits: Family<PluginLabels, Histogram, fn() -> Histogram>,
+    replaced: Family<ReasonLabels, Counter>,
+    quarantines: Family<PhaseLabels, Counter>,
     live: Live,
 }
 
@@ -50,6 +53,9 @@ struct ReasonLabels {
     reason: &'static str,
 }
 
+/// Why an instance is replaced, as it is counted.
+const WORN: [&str; 2] = ["calls", "memory"];
+
 /// How a call ends, as it is counted.
 const OUTCOMES: [&str; 5] = ["next", "respond", "failed", "skipped", "retry"];
 
@@ -60,6 +66,8 @@ impl Default for Metrics {
             calls: Family::default(),
             failures: Family::default(),
             waits: Family::new_with_constructor(wait_histogram),
+            replaced: Family::default(),
+            quarantines: Family::default(),
             live: Live::default(),
         }
     }
@@ -91,6 +99,16 @@ impl Metrics {
             "Waits of calls for an instance, where all of their worker were busy",
             self.waits.clone(),
         );
+        registry.register(
+            "edgewright_plugin_instances_replaced",
+            "Instances that were replaced after so many calls, or above so much memory",
+            self.replaced.clone(),
+        );
+        registry.register(
+            "edgewright_plugin_quarantines",
+            "How often a phase of a plugin was left out because it failed too often",
+            self.quarantines.clone(),
+        );
         registry.register_collector(Box::new(self.live.clone()));
     }
 
@@ -111,7 +129,13 @@ impl Metrics {
                 let labels = ReasonLabels { plugin: Arc::clone(plugin), reason: failure.name() };
                 self.failures.get_or_create(&labels).clone()
             }),
-            waits: self.waits.get_or_create(&PluginLabels { plugin: Arc::clone(plugin) }).clone(),
+            pool: PoolMetrics {
+                waits: self.waits.get_or_create(&PluginLabels { plugin: Arc::clone(plugin) }).clone(),
+                replaced: WORN.map(|reason| {
+                    let labels = ReasonLabels { plugin: Arc::clone(plugin), reason };
+                    self.replaced.get_or_create(&labels).clone()
+                }),
+            },
         }
     }
 
@@ -119,12 +143,16 @@ impl Metrics {
     pub(super) fn forget(&self, plugin: &Arc<str>) {
         for phase in Phase::ALL.map(Phase::name) {
             self.latency.remove(&PhaseLabels { plugin: Arc::clone(plugin), phase });
+            self.quarantines.remove(&PhaseLabels { plugin: Arc::clone(plugin), phase });
             for outcome in OUTCOMES {
                 self.calls.remove(&OutcomeLabels { plugin: Arc::clone(plugin), phase, outcome });
             }
         }
         for reason in Failure::ALL.map(Failure::name) {
             self.failures.remove(&ReasonLabels { plugin: Arc::clone(plugin), reason });
+        }
+        for reason in WORN {
+            self.replaced.remove(&ReasonLabels { plugin: Arc::clone(plugin), reason });
         }
         self.waits.remove(&PluginLabels { plugin: Arc::clone(plugin) });
     }
@@ -137,6 +165,7 @@ impl Metrics {
         let labels = PhaseLabels { plugin: Arc::clone(plugin), phase: phase.name() };
         PhaseMetrics {
             latency: self.latency.get_or_create(&labels).clone(),
+            quarantines: self.quarantines.get_or_create(&labels).clone(),
             next: calls("next"),
             respond: calls("respond"),
             failed: calls("failed"),
@@ -153,7 +182,32 @@ pub(super) struct PluginMetrics {
     /// By [`Phase::index`].
     phases: [PhaseMetrics; Phase::ALL.len()],
     failures: [Counter; Failure::ALL.len()],
+    pub(super) pool: PoolMetrics,
+}
+
+/// The handles of a plugin's pool.
+#[derive(Debug, Clone)]
+pub(super) struct PoolMetrics {
+    /// How long calls queued where all instances of their worker were busy.
     pub(super) waits: Histogram,
+    /// In the order of [`WORN`].
+    replaced: [Counter; 2],
+}
+
+impl PoolMetrics {
+    /// An instance had its calls, or more memory than it may keep.
+    pub(super) fn replaced(&self, worn: Worn) {
+        let [calls, memory] = &self.replaced;
+        match worn {
+            Worn::Calls => calls.inc(),
+            Worn::Memory => memory.inc(),
+        };
+    }
+
+    /// Instances that were replaced, for either reason.
+    pub(super) fn all_replaced(&self) -> u64 {
+        self.replaced.iter().map(Counter::get).sum()
+    }
 }
 
 impl PluginMetrics {
@@ -188,6 +242,8 @@ impl PluginMetrics {
 #[derive(Debug)]
 pub(super) struct PhaseMetrics {
     pub(super) latency: Histogram,
+    /// How often it was left out.
+    pub(super) quarantines: Counter,
     pub(super) next: Counter,
     pub(super) respond: Counter,
     /// The request was answered with an error.
@@ -204,6 +260,7 @@ impl Default for PhaseMetrics {
     fn default() -> Self {
         Self {
             latency: call_histogram(),
+            quarantines: Counter::default(),
             next: Counter::default(),
             respond: Counter::default(),
             failed: Counter::default(),
@@ -230,6 +287,8 @@ mod tests {
         handles.phase(Phase::Request).latency.observe(Duration::from_secs(2));
         handles.phase(Phase::Response).respond.inc();
         handles.failed(Failure::TimeLimit);
+        handles.pool.replaced(Worn::Memory);
+        handles.phase(Phase::Response).quarantines.inc();
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("a string takes all");
         for line in [
@@ -239,6 +298,9 @@ mod tests {
             r#"plugin_call_duration_seconds_sum{plugin="a",phase="request-filter"} 2.0000015"#,
             r#"plugin_calls_total{plugin="a",phase="response-filter",outcome="respond"} 1"#,
             r#"plugin_failures_total{plugin="a",reason="time-limit"} 1"#,
+            r#"plugin_instances_replaced_total{plugin="a",reason="memory"} 1"#,
+            r#"plugin_instances_replaced_total{plugin="a",reason="calls"} 0"#,
+            r#"plugin_quarantines_total{plugin="a",phase="response-filter"} 1"#,
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

@@ -1,8 +1,9 @@
-//! The instances of one plugin, a list for each worker thread: no lock, and no instance ever changes hands. A
-//! list is borrowed for a moment, never over a call. Where all of a worker's are busy, its calls queue for a
+//! The instances of one plugin, a list for each worker thread: no lock, and no instance changes hands once it is a
+//! worker's. What was made ahead of all requests is taken from the [nursery](nursery). A list is borrowed for a moment, never over a call. Where all of a worker's are busy, its calls queue for a
 //! while. Must not know how instances are made or called.
 
 mod census;
+mod nursery;
 mod setback;
 
 use std::cell::RefCell;
@@ -15,10 +16,13 @@ use thread_local::ThreadLocal;
 
 pub use self::census::Census;
 use self::census::{Counts, Rolls};
+use self::nursery::Nursery;
 use self::setback::Setback;
+use super::engine::Engine;
+use super::epoch::Pulses;
 use super::instance::Instance;
+use super::metrics::PoolMetrics;
 use crate::config::model::{Isolation, Limits};
-use crate::observe::histogram::Histogram;
 
 /// Unused instances that a worker keeps ready for `fresh` calls.
 const SPARES: usize = 2;
@@ -29,11 +33,14 @@ const SPENT: usize = 2;
 /// All instances of one plugin.
 pub(super) struct Pool {
     workers: ThreadLocal<RefCell<Worker>>,
+    nursery: Nursery,
+    /// Worker threads that are expected.
+    expected: NonZeroUsize,
     rolls: Rolls,
+    pulses: Arc<Pulses>,
     isolation: Isolation,
     limits: Limits,
-    /// How long calls queued.
-    waits: Histogram,
+    metrics: PoolMetrics,
 }
 
 /// What the pool says to someone who wants an instance.
@@ -64,10 +71,19 @@ struct Worker {
 }
 
 impl Pool {
-    /// For `workers` threads; more may come.
-    pub(super) fn new(workers: NonZeroUsize, isolation: Isolation, limits: Limits, waits: Histogram) -> Self {
-        let workers = ThreadLocal::with_capacity(workers.get());
-        Self { workers, rolls: Rolls::default(), isolation, limits, waits }
+    /// For the workers of an engine; more threads may come.
+    pub(super) fn new(engine: &Engine, isolation: Isolation, limits: Limits, metrics: PoolMetrics) -> Self {
+        let expected = engine.workers();
+        Self {
+            workers: ThreadLocal::with_capacity(expected.get()),
+            nursery: Nursery::default(),
+            expected,
+            rolls: Rolls::default(),
+            pulses: Arc::clone(engine.pulses()),
+            isolation,
+            limits,
+            metrics,
+        }
     }
 
     /// An instance for one call, now or not at all.
@@ -77,15 +93,34 @@ impl Pool {
             worker.tell();
             return Lease::Ready(instance);
         }
-        match self.seat(&worker) {
-            Some(seat) => Lease::Build(seat),
-            None => {
-                // The seats may be those of used instances that were not taken down yet.
-                worker.spent.clear();
-                worker.tell();
-                self.seat(&worker).map_or(Lease::Exhausted, Lease::Build)
+        let seat = self.seat(&worker).or_else(|| {
+            // The seats may be those of used instances that were not taken down yet.
+            worker.spent.clear();
+            worker.tell();
+            self.seat(&worker)
+        });
+        let Some(seat) = seat else { return Lease::Exhausted };
+        match self.nursery.take() {
+            Some(mut instance) => {
+                instance.adopt(seat, self.pulses.of_this_thread());
+                Lease::Ready(instance)
             }
+            None => Lease::Build(seat),
         }
+    }
+
+    /// How many instances are to be made for the workers to begin with; none, if that was asked before.
+    pub(super) fn open_nursery(&self) -> usize {
+        let each = match self.isolation {
+            Isolation::Reuse => 1,
+            Isolation::Fresh => SPARES,
+        };
+        if self.nursery.open() { self.expected.get() * each.min(self.limits.instances) } else { 0 }
+    }
+
+    /// Keeps an instance for the first worker that needs one.
+    pub(super) fn nurse(&self, instance: Box<Instance>) {
+        self.nursery.put(instance);
     }
 
     /// After [`Lease::Exhausted`]: the same, as soon as one is free, or exhausted at the end of the queue's time.
@@ -98,7 +133,7 @@ impl Pool {
         let counts = Arc::clone(&self.worker().borrow().counts);
         let _waiting = counts.wait();
         let found = tokio::time::timeout(self.limits.queue, self.turn(&counts)).await;
-        self.waits.observe(began.elapsed());
+        self.metrics.waits.observe(began.elapsed());
         found.unwrap_or(Lease::Exhausted)
     }
 
@@ -114,21 +149,28 @@ impl Pool {
 
     /// What there is, over all workers.
     pub(super) fn census(&self) -> Census {
-        self.rolls.census()
+        let mut census = self.rolls.census();
+        census.idle += self.nursery.len();
+        census
     }
 
-    /// How long calls queued where all instances of their worker were busy.
-    pub(super) fn waits(&self) -> &Histogram {
-        &self.waits
+    pub(super) fn metrics(&self) -> &PoolMetrics {
+        &self.metrics
     }
 
     /// After a call that returned. Instances that failed are dropped instead.
     pub(super) fn give_back(&self, instance: Box<Instance>) {
         let mut worker = self.worker().borrow_mut();
         match self.isolation {
-            Isolation::Reuse if !instance.is_worn(&self.limits) => worker.idle.push(instance),
+            Isolation::Reuse => match instance.worn(&self.limits) {
+                None => worker.idle.push(instance),
+                Some(worn) => {
+                    drop(instance);
+                    self.metrics.replaced(worn);
+                }
+            },
             Isolation::Fresh if worker.spent.len() < SPENT => worker.spent.push(instance),
-            Isolation::Reuse | Isolation::Fresh => drop(instance),
+            Isolation::Fresh => drop(instance),
         }
         worker.tell();
         worker.counts.pass_on();

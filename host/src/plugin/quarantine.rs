@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use prometheus_client::metrics::counter::Counter;
+
 use super::exchange::Failure;
 use crate::config::model::Quarantine as Rules;
 use crate::phase::Phase;
@@ -32,6 +34,8 @@ pub(super) struct Quarantine {
     /// [`WELL`], [`WATCHED`], or the millisecond since `start` from which on one call may try.
     state: AtomicU64,
     row: Mutex<Row>,
+    /// How often it began or was renewed.
+    begun: Counter,
 }
 
 #[derive(Debug)]
@@ -51,7 +55,7 @@ pub(super) enum Pass {
 }
 
 impl Quarantine {
-    pub(super) fn new(plugin: &Arc<str>, phase: Phase, rules: Rules) -> Self {
+    pub(super) fn new(plugin: &Arc<str>, phase: Phase, rules: Rules, begun: Counter) -> Self {
         let start = Instant::now();
         Self {
             plugin: Arc::clone(plugin),
@@ -60,6 +64,7 @@ impl Quarantine {
             start,
             state: AtomicU64::new(WELL),
             row: Mutex::new(Row { failures: 0, began: start, pauses: 0 }),
+            begun,
         }
     }
 
@@ -138,6 +143,7 @@ impl Quarantine {
         row.pauses = row.pauses.saturating_add(1);
         let until = self.millis(now).saturating_add(whole_millis(pause)).max(WATCHED + 1);
         self.state.store(until, Ordering::Relaxed);
+        self.begun.inc();
         tracing::error!(
             target: "plugin",
             plugin = &*self.plugin,
@@ -182,7 +188,7 @@ mod tests {
             pause: Duration::from_secs(1),
             longest_pause: Duration::from_secs(60),
         };
-        Quarantine::new(&"a".into(), Phase::Request, rules)
+        Quarantine::new(&"a".into(), Phase::Request, rules, Counter::default())
     }
 
     /// What a call at that second may do.
@@ -213,6 +219,7 @@ mod tests {
             fail(&it, Pass::Free, now);
             fail(&it, Pass::Attempt, now);
         }
+        assert_eq!(it.begun.get(), 9, "the first, and each failed attempt");
         now += 60;
         assert_eq!(admit(&it, now), Some(Pass::Attempt));
         it.succeeded();

@@ -82,6 +82,24 @@ async fn set_up(plugin: &Plugin, from: From, config: ConfigId) -> Result<Box<Ins
             built.map_err(|ended| Unready::of(&ended, ""))?
         }
     };
+    tell(plugin, &mut instance, config).await?;
+    Ok(instance)
+}
+
+/// An instance of no worker, that knows all of these configurations.
+///
+/// # Errors
+/// It can't be made, or does not take one of them.
+pub(super) async fn ahead(plugin: &Plugin, configs: &[ConfigId]) -> Result<Box<Instance>, Unready> {
+    let built = plugin.blueprint().build(None).await;
+    let mut instance = built.map_err(|ended| Unready::of(&ended, ""))?;
+    for config in configs {
+        tell(plugin, &mut instance, *config).await?;
+    }
+    Ok(instance)
+}
+
+async fn tell(plugin: &Plugin, instance: &mut Instance, config: ConfigId) -> Result<(), Unready> {
     if let Some(configure) = instance.functions().configure {
         let json = plugin.configurations().json(config);
         let json = json.ok_or_else(|| Unready::told("the configuration is not known"))?;
@@ -93,5 +111,5 @@ async fn set_up(plugin: &Plugin, from: From, config: ConfigId) -> Result<Box<Ins
         })?;
     }
     instance.learned(config);
-    Ok(instance)
+    Ok(())
 }

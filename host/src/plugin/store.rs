@@ -8,8 +8,9 @@ use wasmtime::Store;
 
 use super::capability::Capabilities;
 use super::engine::Engine;
+use super::epoch::Pulse;
 use super::exchange::Exchange;
-use super::limits::time::{FIRST_LOOK, Stack, TimeLimit, Watch};
+use super::limits::time::{FIRST_LOOK, Slice, Stack, TimeLimit, Watch};
 use super::limits::{Limits, Peak, Room};
 use super::voice::Voice;
 use super::wasi::Wasi;
@@ -89,4 +90,11 @@ pub(super) fn begin(store: &mut Store<State>, limit: TimeLimit) {
     state.limits.begin();
     state.waiting_left = CALLS_WAIT;
     state.watch.begin(limit);
+}
+
+/// The instance belongs to the thread of `pulse` from now on.
+pub(super) fn adopt(store: &mut Store<State>, pulse: Arc<Pulse>) -> Arc<Slice> {
+    let watch = &mut store.data_mut().watch;
+    watch.move_to(pulse);
+    watch.slice()
 }

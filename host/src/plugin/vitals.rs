@@ -19,6 +19,8 @@ pub struct Vitals {
     pub failures: Vec<(&'static str, u64)>,
     /// Calls that waited for an instance, and the time that 99 % of them did not exceed.
     pub waits: (u64, Option<Duration>),
+    /// Instances that had their calls, or more memory than they may keep.
+    pub replaced: u64,
 }
 
 /// One phase of a plugin.
@@ -38,6 +40,8 @@ pub struct PhaseVitals {
     /// Time of a call that half of them, and 99 % of them, did not exceed; an estimate from a histogram.
     pub median: Option<Duration>,
     pub p99: Option<Duration>,
+    /// How often it was left out because it failed too often.
+    pub quarantines: u64,
     /// Where it is left out: how long still.
     pub quarantine: Option<Duration>,
 }
@@ -46,7 +50,7 @@ impl Plugin {
     /// How it is.
     pub fn vitals(&self) -> Vitals {
         let phases = self.phases().into_iter().map(|phase| self.phase_vitals(phase));
-        let waits = self.pool().waits();
+        let waits = &self.pool().metrics().waits;
         Vitals {
             census: self.census(),
             memory_peak: self.memory_peak(),
@@ -58,6 +62,7 @@ impl Plugin {
                 .map(|(failure, count)| (failure.name(), count))
                 .collect(),
             waits: (waits.count(), waits.quantile(0.99)),
+            replaced: self.pool().metrics().all_replaced(),
         }
     }
 
@@ -72,6 +77,7 @@ impl Plugin {
             skipped: metrics.skipped.get(),
             median: metrics.latency.quantile(0.5),
             p99: metrics.latency.quantile(0.99),
+            quarantines: metrics.quarantines.get(),
             quarantine: self.quarantined(phase),
         }
     }

@@ -13,4 +13,5 @@ mod load;
 mod log;
 mod quarantine;
 mod setup;
+mod warm;
 mod wasi;

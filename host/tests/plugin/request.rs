@@ -29,11 +29,20 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        Self::with_cache(None)
+        Self::with_workers(2)
     }
 
     pub(crate) fn with_cache(cache: Option<PathBuf>) -> Self {
-        let workers = NonZeroUsize::new(2).expect("two");
+        Self::with(2, cache)
+    }
+
+    /// As if there were so many worker threads.
+    pub(crate) fn with_workers(workers: usize) -> Self {
+        Self::with(workers, None)
+    }
+
+    fn with(workers: usize, cache: Option<PathBuf>) -> Self {
+        let workers = NonZeroUsize::new(workers).expect("some");
         let options = EngineOptions { workers, cache, compiler: Compiler::InProcess };
         let engine = Engine::new(&options).expect("an engine");
         let ticking = engine.ticker().start().expect("a thread");

@@ -19,7 +19,7 @@ pub(super) fn render(status: &Value) -> String {
     );
     section(
         &mut text,
-        &["PLUGIN", "VERSION", "ISOLATION", "IDLE", "BUSY", "PEAK", "WAITS", "FAILURES"],
+        &["PLUGIN", "VERSION", "ISOLATION", "IDLE", "BUSY", "PEAK", "WAITS", "REPLACED", "FAILURES"],
         list(status, "plugins").map(plugin),
     );
     text
@@ -84,8 +84,11 @@ fn phases(plugin: &Value) -> Vec<Vec<String>> {
             .flat_map(|calls| calls.values())
             .filter_map(Value::as_u64)
             .sum();
-        let quarantine =
-            phase["quarantine-ms"].as_u64().map(|left| format!("for {:.1} s", left as f64 / 1e3));
+        let quarantine = match (phase["quarantine-ms"].as_u64(), phase["quarantines"].as_u64()) {
+            (Some(left), _) => format!("for {:.1} s", left as f64 / 1e3),
+            (None, Some(earlier @ 1..)) => format!("{earlier} before"),
+            (None, _) => "-".to_owned(),
+        };
         vec![
             word(&plugin["name"]),
             word(&phase["name"]),
@@ -93,7 +96,7 @@ fn phases(plugin: &Value) -> Vec<Vec<String>> {
             failed.to_string(),
             micros(&phase["p50-us"]),
             micros(&phase["p99-us"]),
-            quarantine.unwrap_or_else(|| "-".to_owned()),
+            quarantine,
         ]
     };
     list(plugin, "phases").map(row).collect()
@@ -116,6 +119,7 @@ fn plugin(plugin: &Value) -> Vec<String> {
         word(&instances["busy"]),
         format!("{peak:.1} MiB"),
         word(&instances["waits"]),
+        word(&instances["replaced"]),
         dash(failures.join(", ")),
     ]
 }
@@ -188,10 +192,12 @@ mod tests {
                 "generation": 4, "text": "error[E0101]: no\n --> a.toml:1:1\n" },
             "plugins": [{
                 "name": "api-key", "version": "0123456789abcdef", "isolation": "reuse",
-                "phases": [{ "name": "request-filter", "calls": { "next": 7, "respond": 2, "failed": 1, "skipped": 0 },
-                    "p50-us": 1.5, "p99-us": 2500.0, "quarantine-ms": 1500 }],
+                "phases": [
+                    { "name": "request-filter", "calls": { "next": 7, "respond": 2, "failed": 1, "skipped": 0 },
+                      "p50-us": 1.5, "p99-us": 2500.0, "quarantines": 3, "quarantine-ms": 1500 },
+                    { "name": "log-filter", "calls": { "next": 4 }, "quarantines": 3 }],
                 "failures": { "trap": 1 }, "memory-peak-bytes": 1_572_864,
-                "instances": { "idle": 1, "busy": 0, "waits": 3 } }],
+                "instances": { "idle": 1, "busy": 0, "waits": 3, "replaced": 2 } }],
         }));
         let expected = "edgewright 0.1.0, ready, up 3m 12s, generation 4, 2 workers
 listening on 127.0.0.1:8080
@@ -210,9 +216,10 @@ new       n.test       none: no-such-name
 
 PLUGIN   PHASE           CALLS  FAILED  P50     P99     QUARANTINE
 api-key  request-filter  10     1       1.5 µs  2.5 ms  for 1.5 s
+api-key  log-filter      4      0       -       -       3 before
 
-PLUGIN   VERSION       ISOLATION  IDLE  BUSY  PEAK     WAITS  FAILURES
-api-key  0123456789ab  reuse      1     0     1.5 MiB  3      trap 1
+PLUGIN   VERSION       ISOLATION  IDLE  BUSY  PEAK     WAITS  REPLACED  FAILURES
+api-key  0123456789ab  reuse      1     0     1.5 MiB  3      2         trap 1
 ";
         assert_eq!(text, expected);
     }

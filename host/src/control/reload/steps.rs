@@ -168,6 +168,7 @@ impl Reloader {
         let resolver = Arc::new(Resolver::new(&upstreams, &config.dns, self.parts.upstream_metrics.clone()));
         self.parts.resolver.send_replace(Arc::clone(&resolver));
         self.runtime.block_on(resolver.first_round(FIRST_ANSWERS));
+        generation.warm();
         self.parts.metrics.serves(generation.number);
         self.parts.builder.show_rollouts(&generation);
         let earlier = self.parts.generation.swap(Arc::new(generation));

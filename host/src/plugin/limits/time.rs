@@ -89,10 +89,15 @@ pub(in crate::plugin) struct Watch {
 }
 
 impl Watch {
-    /// For an instance that stays on the thread of `pulse`.
+    /// For an instance on the thread of `pulse`.
     pub(in crate::plugin) fn new(stack: Stack, pulse: Arc<Pulse>) -> Self {
         let slice = Slice { pulse, watched: AtomicBool::new(false), began: AtomicU64::new(0) };
         Self { stack, limit: TimeLimit::SETUP, slice: Arc::new(slice), first_look: None, used: 0 }
+    }
+
+    /// The instance moves to the thread of `pulse`. Not while it runs.
+    pub(in crate::plugin) fn move_to(&mut self, pulse: Arc<Pulse>) {
+        self.slice = Arc::new(Slice { pulse, watched: AtomicBool::new(false), began: AtomicU64::new(0) });
     }
 
     pub(in crate::plugin) fn slice(&self) -> Arc<Slice> {

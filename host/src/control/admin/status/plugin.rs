@@ -37,6 +37,8 @@ struct PhaseStatus {
     p50_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_us: Option<f64>,
+    /// How often it was left out because it failed too often.
+    quarantines: u64,
     /// Only while it is left out: until the next attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     quarantine_ms: Option<u64>,
@@ -64,6 +66,8 @@ struct Instances {
     waits: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     wait_p99_us: Option<f64>,
+    /// Those that had their calls, or more memory than they may keep.
+    replaced: u64,
 }
 
 impl<'a> PluginStatus<'a> {
@@ -93,6 +97,7 @@ impl<'a> PluginStatus<'a> {
                 queued: census.queued,
                 waits,
                 wait_p99_us: wait.map(micros),
+                replaced: vitals.replaced,
             },
             memory_peak_bytes: vitals.memory_peak,
         }
@@ -112,6 +117,7 @@ impl PhaseStatus {
             },
             p50_us: vitals.median.map(micros),
             p99_us: vitals.p99.map(micros),
+            quarantines: vitals.quarantines,
             quarantine_ms: vitals.quarantine.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
         }
     }

@@ -20,6 +20,9 @@ const BOUND: Amount = Amount { series: 10_000, text: 8 << 20 };
 /// Of one name, by plugin.
 type Family = BTreeMap<Arc<str>, Weak<Metric>>;
 
+/// A metric, and the plugin that it is of.
+type Owned = (Arc<str>, Arc<Metric>);
+
 /// All metrics, by name and plugin.
 #[derive(Debug, Default)]
 pub(in crate::plugin) struct Board {
@@ -68,7 +71,7 @@ impl Board {
     }
 
     /// What there is to show. Only pointers are copied, so that workers don't wait for text to be written.
-    fn copied(&self) -> Vec<(Box<str>, Vec<(Arc<str>, Arc<Metric>)>)> {
+    fn copied(&self) -> Vec<(Box<str>, Vec<Owned>)> {
         let families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
         let live =
             |(plugin, metric): (&Arc<str>, &Weak<Metric>)| Some((Arc::clone(plugin), metric.upgrade()?));

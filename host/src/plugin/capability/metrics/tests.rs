@@ -151,7 +151,8 @@ fn what_one_plugin_makes_a_scrape_write_is_bounded() {
 /// Whatever else happens, this ends: a test that would hang fails instead.
 fn within_reason<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (done, wait) = std::sync::mpsc::channel();
-    std::thread::spawn(move || done.send(work()));
+    let thread = std::thread::Builder::new().name("work".to_owned());
+    thread.spawn(move || done.send(work())).expect("a thread");
     wait.recv_timeout(std::time::Duration::from_secs(10)).ok()
 }
 
