@@ -41,6 +41,7 @@ mod survey;
 mod trace_context;
 mod trial;
 mod variables;
+mod via;
 mod whole_body;
 
 use std::sync::Arc;

@@ -111,6 +111,7 @@ pub struct Policy {
     pub limits: ClientLimits,
     pub trace_context: TraceContext,
     pub loop_detection: bool,
+    pub via: bool,
 }
 
 impl Policy {
@@ -124,6 +125,7 @@ impl Policy {
             limits: server.limits,
             trace_context: server.trace_context,
             loop_detection: server.loop_detection,
+            via: server.via,
         }
     }
 }

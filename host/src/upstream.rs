@@ -20,6 +20,7 @@ mod peer;
 mod resolver;
 mod retry;
 mod set;
+mod source;
 mod speech;
 mod state;
 mod status;

@@ -110,7 +110,7 @@ fn every_key_reaches_the_model() {
 
     let plugin = &config.plugins[0];
     assert_eq!(&*plugin.name, "api-key");
-    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((54, 12)));
+    assert_eq!(plugin.place.as_ref().map(|place| place.line_column()), Some((55, 12)));
     assert_eq!(plugin.manifest.isolation, Isolation::Reuse);
     assert_eq!(plugin.manifest.on_failure, OnFailure::Open);
     assert_eq!(plugin.manifest.limits.memory, 1024 * 1024);

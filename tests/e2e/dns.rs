@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use edgewright_tests::dns::Service;
 use edgewright_tests::{Answer, DEADLINE, Dns, Origin, Setup, get, wait_for};
 
 /// Short times, so that a test sees the next look-up.
@@ -115,4 +116,69 @@ fn case_15_of_several_addresses_the_dead_one_costs_nothing() {
         assert_eq!(proxy.get("/x").status, 200);
     }
     assert_eq!(origin.requests().len(), 30);
+}
+
+#[test]
+fn a_service_has_peers_ports_and_weights_of_its_srv_records() {
+    let (heavy, light, spare) = (Origin::ok(), Origin::ok(), Origin::ok());
+    let record = |priority, weight, origin: &Origin| Service {
+        priority,
+        weight,
+        port: origin.address().port(),
+        target: "node.test",
+    };
+    let dns = Dns::start(&[
+        ("node.test", Answer::addresses(&["127.0.0.1"])),
+        (
+            "_http._tcp.svc.test",
+            Answer::services(&[record(1, 30, &heavy), record(1, 10, &light), record(2, 1, &spare)]),
+        ),
+    ]);
+    let proxy = Setup::new()
+        .config(&resolver(&dns))
+        .config("[upstreams.main]\npeers = [\"srv:_http._tcp.svc.test\"]")
+        .route("default", "", "main")
+        .start();
+    for _ in 0..40 {
+        assert_eq!(proxy.get("/x").status, 200);
+    }
+    assert_eq!((heavy.requests().len(), light.requests().len(), spare.requests().len()), (30, 10, 0));
+    dns.set("_http._tcp.svc.test", Answer::services(&[record(2, 1, &spare)]));
+    wait_for(DEADLINE, "the new records to be used", || {
+        assert_eq!(proxy.get("/x").status, 200);
+        !spare.requests().is_empty()
+    });
+    // While its server fails, the last good answer stays.
+    dns.set("node.test", Answer::failure());
+    let asked = dns.asked("_http._tcp.svc.test");
+    wait_for(DEADLINE, "a look-up that fails", || {
+        assert_eq!(proxy.get("/x").status, 200);
+        dns.asked("_http._tcp.svc.test") >= asked + 2
+    });
+}
+
+#[test]
+fn f02_ten_thousand_requests_without_name_servers_and_none_fails() {
+    let origin = Origin::ok();
+    let dns = Dns::start(&[("svc.test", Answer::addresses(&["127.0.0.1"]))]);
+    let proxy = Setup::new()
+        .access_log("sample = \"0%\"")
+        .config(&resolver(&dns))
+        .config(&named("main", "svc.test", origin.address().port()))
+        .route("default", "", "main")
+        .start();
+    let mut client = proxy.connect();
+    assert_eq!(client.ask(&get("/x")).status, 200);
+    let asked = dns.asked("svc.test");
+    dns.set("svc.test", Answer::silence());
+    let mut sent = 0;
+    // Longer than the answer's TTL of a second: it has been asked for in vain by then.
+    while sent < 10_000 || dns.asked("svc.test") < asked + 4 {
+        assert_eq!(client.ask(&get("/x")).status, 200, "after {sent} requests");
+        sent += 1;
+        if sent % 5_000 == 0 {
+            // Connections have a number of requests, too.
+            client = proxy.connect();
+        }
+    }
 }

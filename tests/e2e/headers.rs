@@ -247,3 +247,19 @@ fn a_chain_that_a_trusted_proxy_tells_goes_on() {
     assert_eq!(proxy.get("/x").status, 200);
     assert!(!origin.last().head.has("forwarded"));
 }
+
+#[test]
+fn rfc_9110_via_tells_of_the_proxy_where_that_is_wanted() {
+    let origin = Origin::reply("HTTP/1.1 200 OK\r\nVia: 1.0 cache\r\nContent-Length: 2\r\n\r\nok");
+    let silent = Setup::new().upstream("main", &origin).route("default", "", "main").start();
+    let asked = get("/x").header("Via", "1.0 other");
+    let via = |head: &edgewright_tests::message::Head| -> Vec<String> {
+        head.all("via").iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect()
+    };
+    assert_eq!(via(&silent.ask(&asked).head), ["1.0 cache"]);
+    assert_eq!(via(&origin.last().head), ["1.0 other"]);
+    let telling =
+        Setup::new().server("via = true").upstream("main", &origin).route("default", "", "main").start();
+    assert_eq!(via(&telling.ask(&asked).head), ["1.0 cache", "1.1 edgewright"]);
+    assert_eq!(via(&origin.last().head), ["1.0 other", "1.1 edgewright"]);
+}

@@ -212,10 +212,13 @@ fn responses_that_the_proxy_makes_are_edited_too() {
 #[test]
 fn the_host_is_the_clients_or_the_one_that_is_written() {
     let origin = Origin::ok();
+    let port = origin.address().port();
     let proxy = Setup::new()
         .with_h2()
         .upstream("main", &origin)
         .route("named", "match = { path = \"/named\" }\nhost = \"API.internal:8080\"", "main")
+        .config(&format!("[upstreams.local]\npeers = [\"localhost:{port}\"]"))
+        .route("peer", "match = { path = \"/peer\" }\nhost = \"upstream\"", "local")
         .route("kept", "host = \"preserve\"", "main")
         .start();
     let check = |asked: &str, host: &str, forwarded: Option<&str>| {
@@ -225,6 +228,7 @@ fn the_host_is_the_clients_or_the_one_that_is_written() {
         assert_eq!(seen.field("x-forwarded-host").as_deref(), forwarded, "{asked}");
     };
     check("/named", "api.internal:8080", Some("a.test:81"));
+    check("/peer", &format!("localhost:{port}"), Some("a.test:81"));
     check("/kept", "a.test:81", None);
     assert_eq!(edgewright_tests::h2c::get(proxy.address(), "/named", &[]).status, 200);
     assert_eq!(origin.last().field("host").as_deref(), Some("api.internal:8080"));

@@ -11,15 +11,26 @@ use crate::ports::free_address;
 
 const A: u16 = 1;
 const AAAA: u16 = 28;
+const SRV: u16 = 33;
 
 /// What the server says of a name.
 #[derive(Debug, Clone)]
 pub struct Answer {
     addresses: Vec<IpAddr>,
+    services: Vec<Service>,
     ttl: u32,
     rcode: u8,
     delay: Duration,
     silent: Silence,
+}
+
+/// An SRV record (RFC 2782).
+#[derive(Debug, Clone, Copy)]
+pub struct Service {
+    pub priority: u16,
+    pub weight: u16,
+    pub port: u16,
+    pub target: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +43,19 @@ impl Answer {
     /// These addresses, to be kept for one second.
     pub fn addresses(addresses: &[&str]) -> Self {
         let addresses = addresses.iter().map(|text| text.parse().expect("an IP address")).collect();
-        Self { addresses, ttl: 1, rcode: 0, delay: Duration::ZERO, silent: Silence::Answers }
+        Self {
+            addresses,
+            services: Vec::new(),
+            ttl: 1,
+            rcode: 0,
+            delay: Duration::ZERO,
+            silent: Silence::Answers,
+        }
+    }
+
+    /// These records of a service, to be kept for one second.
+    pub fn services(services: &[Service]) -> Self {
+        Self { services: services.to_vec(), ..Self::addresses(&[]) }
     }
 
     /// No such name (RCODE 3), as for every name that the zone doesn't have.
@@ -161,6 +184,7 @@ fn answer(query: &[u8], state: &Mutex<State>) -> Option<Vec<u8>> {
             IpAddr::V6(v6) if kind == AAAA => Some(v6.octets().to_vec()),
             _ => None,
         })
+        .chain(said.services.iter().filter(|_| kind == SRV).map(service))
         .collect();
     // Response, authoritative, recursion desired and available; the code in the lowest bits.
     let flags = 0x8580_u16 | u16::from(said.rcode);
@@ -180,6 +204,19 @@ fn answer(query: &[u8], state: &Mutex<State>) -> Option<Vec<u8>> {
         out.extend(data);
     }
     Some(out)
+}
+
+fn service(record: &Service) -> Vec<u8> {
+    let mut data = Vec::new();
+    for number in [record.priority, record.weight, record.port] {
+        data.extend(number.to_be_bytes());
+    }
+    for label in record.target.split('.') {
+        data.push(u8::try_from(label.len()).unwrap_or(u8::MAX));
+        data.extend(label.bytes());
+    }
+    data.push(0);
+    data
 }
 
 /// Name, type and bytes of the first question.

@@ -77,7 +77,7 @@ codes! {
         "A listener takes the first certificate that stands for the name a client asks for.";
 
     BAD_PEER = 401, "not a peer",
-        "Peers are HOST:PORT with a host name or an IP address, or `unix:/PATH`.";
+        "Peers are HOST:PORT with a host name or IP address, `unix:/PATH`, or `srv:_SERVICE._PROTOCOL.NAME`.";
     NO_PEERS = 402, "upstream without peers",
         "An upstream needs at least one peer to send requests to.";
     BAD_NAME = 403, "name can't be used",

@@ -143,6 +143,8 @@ pub(crate) fn server() -> Server {
         trace_context: TraceContext::Pass,
         // Ways back to the proxy itself are known without it; longer ones are rare, and a header line costs each request.
         loop_detection: false,
+        // Some origins compress nothing for requests that have it (nginx, for one).
+        via: false,
     }
 }
 

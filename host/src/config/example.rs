@@ -178,6 +178,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("upstreams.tls", "tls = { ca = \"certs/ca.pem\" }"),
     ("verify", "verify = false"),
     ("verify-name", "verify-name = false"),
+    ("via", "via = true"),
     ("watch", "watch = true"),
     ("weight", "weight = 2"),
     ("window", "window = \"10s\""),

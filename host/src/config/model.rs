@@ -83,6 +83,8 @@ pub struct Server {
     pub trace_context: TraceContext,
     /// Whether requests tell in `cdn-loop` that they came through here, and are refused when they come back.
     pub loop_detection: bool,
+    /// Whether what passes says in `via` that it came through here.
+    pub via: bool,
     pub server_timing: ServerTiming,
 }
 

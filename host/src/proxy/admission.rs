@@ -21,7 +21,7 @@ use super::failure::{Failed, Kind};
 use super::local_response::{REQUEST_ID, REQUEST_ID_NAME};
 use super::memo::Memo;
 use super::survey::Survey;
-use super::{content_length, forwarded, heads, hop_by_hop, loops, request_id, sanitize, trace_context};
+use super::{content_length, forwarded, heads, hop_by_hop, loops, request_id, sanitize, trace_context, via};
 
 thread_local! {
     /// Hosts as requests name them. Only those that were let in.
@@ -116,6 +116,9 @@ pub(crate) fn admit(
     forwarded::rebuild(head, from.peer.ip(), from.scheme(), trust);
     if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
         let _ = head.insert_header(REQUEST_ID_NAME, value);
+    }
+    if policy.via {
+        via::request(head);
     }
     if policy.trace_context == TraceContext::Make {
         trace_context::ensure(head);

@@ -51,7 +51,12 @@ pub(crate) fn attempt(head: &mut RequestHeader, asked: &RequestHeader, ctx: &Ctx
         heads::replace_target(head, target.clone());
     }
     let Some(edits) = ctx.edits() else { return };
-    if let HostHeader::Name(host) = &edits.host {
+    let host = match &edits.host {
+        HostHeader::Preserve => None,
+        HostHeader::Peer => ctx.hold.as_ref().and_then(|hold| hold.peer().host()),
+        HostHeader::Name(host) => Some(host),
+    };
+    if let Some(host) = host {
         heads::replace_host(head, host.clone());
     }
     if !edits.request_headers.is_empty() {

@@ -49,7 +49,7 @@ impl Lookups {
                     all.extend(addresses);
                     lifetime = lifetime.min(ttl.max(self.dns.min_ttl));
                 }
-                Outcome::NoName { .. } | Outcome::NoRecords { .. } => {}
+                Outcome::Service { .. } | Outcome::NoName { .. } | Outcome::NoRecords { .. } => {}
                 Outcome::Failed(error) => tracing::debug!(name, error, "name not looked up"),
             }
         }

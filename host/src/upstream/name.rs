@@ -1,16 +1,18 @@
 //! What is known of a name, and how an answer changes it. Pure: knows no DNS library, no clock and no
 //! upstreams.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use super::NoPeer;
 
-/// The two kinds of address records, each asked for on its own.
+/// Kinds of records, each asked for on its own: both of addresses for a host, and that of a service for a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Family {
     V4,
     V6,
+    /// Of a service: its SRV records, with the addresses of their targets.
+    Service,
 }
 
 /// What a look-up brought.
@@ -18,12 +20,22 @@ pub(super) enum Family {
 pub(super) enum Outcome {
     /// With the lowest TTL of the answer.
     Found { addresses: Vec<IpAddr>, ttl: Duration },
+    /// The peers of a service, with the lowest TTL of all that led there.
+    Service { targets: Vec<Target>, ttl: Duration },
     /// The name does not exist (NXDOMAIN), with the TTL of that answer if it had one.
     NoName { ttl: Option<Duration> },
     /// The name exists, but not with records of this kind (NODATA).
     NoRecords { ttl: Option<Duration> },
     /// No answer, or one that says nothing about the name.
     Failed(String),
+}
+
+/// One peer of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) address: SocketAddr,
+    /// As its record has it: 0 to 65535.
+    pub(super) weight: u16,
 }
 
 /// How long answers are used: `[dns]` of the configuration.
@@ -48,6 +60,8 @@ struct Records {
     last: Last,
     /// Those of the last good answer, unless they are too old to be used.
     addresses: Vec<IpAddr>,
+    /// The same of a service.
+    targets: Vec<Target>,
     /// When the last good answer came.
     good_at: Option<Instant>,
 }
@@ -76,7 +90,7 @@ impl Outcome {
     /// The word in logs and metrics.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Outcome::Found { .. } => "found",
+            Outcome::Found { .. } | Outcome::Service { .. } => "found",
             Outcome::NoName { .. } => "no-name",
             Outcome::NoRecords { .. } => "no-records",
             Outcome::Failed(_) => "failed",
@@ -85,6 +99,16 @@ impl Outcome {
 }
 
 impl Answer {
+    /// Nothing is known of a service: it has one kind of records alone.
+    pub(super) fn service() -> Self {
+        Self { v6: Records { last: Last::NoRecords, ..Records::default() }, ..Self::default() }
+    }
+
+    /// The peers of a service.
+    pub(super) fn targets(&self) -> &[Target] {
+        &self.v4.targets
+    }
+
     /// What is known after a look-up, and how long until the next one.
     pub(super) fn after(
         &self,
@@ -95,14 +119,28 @@ impl Answer {
     ) -> (Self, Duration) {
         let mut next = self.clone();
         let (records, other) = match family {
-            Family::V4 => (&mut next.v4, &next.v6),
+            Family::V4 | Family::Service => (&mut next.v4, &next.v6),
             Family::V6 => (&mut next.v6, &next.v4),
         };
         // Not `clamp`, which panics where the bounds are crossed.
         let bounded = |ttl: Duration| ttl.max(timing.min_ttl).min(timing.max_ttl);
         let delay = match outcome {
             Outcome::Found { addresses, ttl } => {
-                *records = Records { last: Last::Found, addresses: addresses.clone(), good_at: Some(now) };
+                *records = Records {
+                    last: Last::Found,
+                    addresses: addresses.clone(),
+                    targets: Vec::new(),
+                    good_at: Some(now),
+                };
+                bounded(*ttl)
+            }
+            Outcome::Service { targets, ttl } => {
+                *records = Records {
+                    last: Last::Found,
+                    addresses: Vec::new(),
+                    targets: targets.clone(),
+                    good_at: Some(now),
+                };
                 bounded(*ttl)
             }
             Outcome::NoName { ttl } | Outcome::NoRecords { ttl } => {
@@ -113,6 +151,7 @@ impl Answer {
                 let age = records.good_at.map(|at| now.saturating_duration_since(at));
                 if age.is_none_or(|age| age >= timing.stale_max) {
                     records.addresses.clear();
+                    records.targets.clear();
                 }
                 match ttl {
                     // Most names have one kind of address only: no reason to hurry for the other.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use http::HeaderValue;
 use pingora::upstreams::peer::HttpPeer;
 
 use crate::config::model::{Ejection, Upstream as Settings};
@@ -19,6 +20,8 @@ pub(super) struct Found {
     pub(super) weight: u16,
     /// Who it has to prove to be; empty in the clear.
     pub(super) server_name: Arc<str>,
+    /// What it is called in the configuration, as a `Host`; nothing for a Unix socket.
+    pub(super) host: Option<HeaderValue>,
 }
 
 /// A peer of an upstream. Cheap to clone.
@@ -31,6 +34,7 @@ struct Inner {
     weight: u16,
     /// Who it has to prove to be; empty in the clear.
     server_name: Arc<str>,
+    host: Option<HeaderValue>,
     ejection: Ejection,
     /// Everything but what a request changes.
     template: HttpPeer,
@@ -40,14 +44,20 @@ struct Inner {
 
 impl Peer {
     pub(super) fn new(found: Found, settings: &Settings, speech: &Speech, state: Arc<PeerState>) -> Self {
-        let Found { endpoint, weight, server_name } = found;
+        let Found { endpoint, weight, server_name, host } = found;
         let mut template = template(&endpoint, settings);
         speech.teach(&mut template, &server_name);
-        Self(Arc::new(Inner { endpoint, weight, server_name, ejection: settings.ejection, template, state }))
+        let ejection = settings.ejection;
+        Self(Arc::new(Inner { endpoint, weight, server_name, host, ejection, template, state }))
     }
 
     pub fn endpoint(&self) -> &Endpoint {
         &self.0.endpoint
+    }
+
+    /// What it is called in the configuration, as a `Host`; nothing for a Unix socket.
+    pub fn host(&self) -> Option<&HeaderValue> {
+        self.0.host.as_ref()
     }
 
     /// Whether it is what was found.
@@ -115,7 +125,7 @@ mod tests {
     use super::*;
 
     fn http_peer(endpoint: Endpoint, settings: &Settings) -> Box<HttpPeer> {
-        let found = Found { endpoint, weight: 1, server_name: "".into() };
+        let found = Found { endpoint, weight: 1, server_name: "".into(), host: None };
         Peer::new(found, settings, &Speech::of(settings), Arc::default()).http_peer()
     }
 

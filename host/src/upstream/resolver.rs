@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod fake_dns;
 mod lookup;
+pub(super) mod service;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +23,8 @@ use crate::config::model::Dns;
 use super::Checks;
 use super::metrics::UpstreamMetrics;
 use super::name::{Family, Outcome, Standing, Timing};
-use super::set::{Refreshed, ResolvedName, Upstream, Upstreams};
+use super::set::{Refreshed, Upstream, Upstreams};
+use super::source::{NameKind, ResolvedName};
 
 pub(super) use lookup::Servers;
 
@@ -85,7 +87,7 @@ impl Resolver {
         let servers = Arc::new(Servers::of(&self.dns));
         let start = Instant::now();
         let mut agenda: Agenda = (0..self.names.len())
-            .flat_map(|name| [Family::V4, Family::V6].map(|family| Question { name, family }))
+            .flat_map(|name| self.families(name).iter().map(move |family| Question { name, family: *family }))
             .map(|question| Reverse((start, question)))
             .collect();
         let mut lookups = JoinSet::new();
@@ -97,7 +99,12 @@ impl Resolver {
             {
                 let Some(watched) = self.names.get(question.name) else { continue };
                 let (servers, name) = (Arc::clone(&servers), Arc::clone(&watched.name.text));
-                let task = lookups.spawn(async move { servers.ask(&name, question.family).await });
+                let task = lookups.spawn(async move {
+                    match question.family {
+                        Family::Service => service::ask(&servers, &name).await,
+                        family => servers.ask(&name, family).await,
+                    }
+                });
                 asked.insert(task.id(), question);
             }
             // With every place taken, the next thing to happen is an answer.
@@ -123,6 +130,14 @@ impl Resolver {
     /// The checks of the same upstreams' peers.
     pub fn checks(&self) -> &Checks {
         &self.checks
+    }
+
+    /// What a name is asked for.
+    fn families(&self, name: usize) -> &'static [Family] {
+        match self.names.get(name).map(|watched| watched.name.kind) {
+            Some(NameKind::Service) => &[Family::Service],
+            _ => &[Family::V4, Family::V6],
+        }
     }
 
     /// Waits until every name had a first answer or failure, at most for `limit`. Says how many names had

@@ -2,8 +2,7 @@
 //! here by the resolver.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,9 +19,10 @@ use super::name::Answer;
 use super::own_ends::OwnEnds;
 use super::peer::Found;
 use super::retry::RetryBudget;
+use super::source::{Findings, NameKind, ResolvedName, Source, SourceKind};
 use super::speech::{Speech, server_name};
 use super::state::PeerState;
-use super::{Endpoint, Hold, NoPeer, Peer, Retrying};
+use super::{Hold, NoPeer, Peer, Retrying, source};
 
 /// Every upstream, by id and by name. Never changes; the peers of an upstream do.
 #[derive(Debug)]
@@ -44,30 +44,6 @@ pub struct Upstream {
     retrying: Arc<RetryBudget>,
 }
 
-/// Where an upstream's peers come from: one entry of `peers`.
-#[derive(Debug)]
-struct Source {
-    kind: SourceKind,
-    weight: u16,
-    /// Who its peers have to prove to be; empty in the clear.
-    server_name: Arc<str>,
-}
-
-#[derive(Debug)]
-enum SourceKind {
-    Addresses(Vec<IpAddr>, u16),
-    Name(Arc<ResolvedName>, u16),
-    Unix(Arc<Path>),
-}
-
-/// A name that DNS is asked for; shared by the upstreams that have it.
-#[derive(Debug)]
-pub(super) struct ResolvedName {
-    pub(super) text: Arc<str>,
-    /// Changed by the resolver alone.
-    pub(super) answer: ArcSwap<Answer>,
-}
-
 impl Upstreams {
     /// The upstreams of a configuration. Those with addresses and with names of `/etc/hosts` have their
     /// peers at once; the others get them from a [`super::Resolver`].
@@ -76,19 +52,25 @@ impl Upstreams {
     }
 
     pub(super) fn with_hosts(config: &Config, hosts: &HostsFile) -> Self {
-        let mut names: HashMap<Arc<str>, Arc<ResolvedName>> = HashMap::new();
+        let mut names: HashMap<(NameKind, Arc<str>), Arc<ResolvedName>> = HashMap::new();
+        let mut resolved = |kind: NameKind, name: &Arc<str>| {
+            let answer = match kind {
+                NameKind::Host => Answer::default(),
+                NameKind::Service => Answer::service(),
+            };
+            let new = || {
+                Arc::new(ResolvedName { text: Arc::clone(name), kind, answer: ArcSwap::from_pointee(answer) })
+            };
+            Arc::clone(names.entry((kind, Arc::clone(name))).or_insert_with(new))
+        };
         let mut source_kind = |source: &PeerSource| match source {
             PeerSource::Unix(path) => SourceKind::Unix(Arc::clone(path)),
+            PeerSource::Service(name) => SourceKind::Service(resolved(NameKind::Service, name)),
             PeerSource::Socket(address) => match &address.host {
                 PeerHost::Ip(ip) => SourceKind::Addresses(vec![*ip], address.port),
                 PeerHost::Name(name) => match hosts.addresses(name) {
                     Some(addresses) => SourceKind::Addresses(addresses, address.port),
-                    None => {
-                        let resolved = names.entry(Arc::clone(name)).or_insert_with(|| {
-                            Arc::new(ResolvedName { text: Arc::clone(name), answer: ArcSwap::default() })
-                        });
-                        SourceKind::Name(Arc::clone(resolved), address.port)
-                    }
+                    None => SourceKind::Name(resolved(NameKind::Host, name), address.port),
                 },
             },
         };
@@ -102,6 +84,7 @@ impl Upstreams {
                     kind: source_kind(&peer.source),
                     weight: peer.weight,
                     server_name: server_name(settings, &peer.source),
+                    host: source::host(settings, &peer.source),
                 });
                 Arc::new(Upstream::new(settings.clone(), sources.collect(), Arc::clone(&own_ends)))
             })
@@ -115,9 +98,9 @@ impl Upstreams {
     /// the upstreams that keep their name: their peers, the requests on their way and the retries among them. Call it before
     /// anybody else has them.
     pub fn inherit(&mut self, earlier: &Upstreams) {
-        let known: HashMap<_, _> = earlier.names.iter().map(|name| (&name.text, name)).collect();
+        let known: HashMap<_, _> = earlier.names.iter().map(|name| ((name.kind, &name.text), name)).collect();
         for name in &self.names {
-            if let Some(known) = known.get(&name.text) {
+            if let Some(known) = known.get(&(name.kind, &name.text)) {
                 name.answer.store(known.answer.load_full());
             }
         }
@@ -255,6 +238,10 @@ impl Upstream {
                 let answer = name.answer.load();
                 answer.addresses().is_empty().then(|| (Arc::clone(&name.text), answer.absence()))
             }
+            SourceKind::Service(name) => {
+                let answer = name.answer.load();
+                answer.targets().is_empty().then(|| (Arc::clone(&name.text), answer.absence()))
+            }
             SourceKind::Addresses(..) | SourceKind::Unix(_) => None,
         };
         self.sources.iter().filter_map(nothing).collect()
@@ -268,7 +255,7 @@ impl Upstream {
 
     pub(super) fn uses(&self, name: &Arc<ResolvedName>) -> bool {
         self.sources.iter().any(|source| match &source.kind {
-            SourceKind::Name(used, _) => Arc::ptr_eq(used, name),
+            SourceKind::Name(used, _) | SourceKind::Service(used) => Arc::ptr_eq(used, name),
             SourceKind::Addresses(..) | SourceKind::Unix(_) => false,
         })
     }
@@ -281,7 +268,7 @@ impl Upstream {
 
     fn refresh_with(&self, earlier: &[Peer]) -> Refreshed {
         let current = self.current.load();
-        let Findings { found, own, absence } = self.found();
+        let Findings { found, own, absence } = Findings::of(&self.sources, &self.own_ends);
         if own != current.own && !own.is_empty() {
             tracing::warn!(
                 upstream = %self.name(),
@@ -313,59 +300,6 @@ impl Upstream {
         self.current.store(Arc::new(set));
         if is_same { Refreshed::Same } else { Refreshed::Changed }
     }
-
-    /// What the sources stand for at present, each end once; or why that is nothing.
-    fn found(&self) -> Findings {
-        let (mut found, mut own): (Vec<Found>, Vec<SocketAddr>) = (Vec::new(), Vec::new());
-        // Where there is no name at all, there are addresses.
-        let mut absence = NoPeer::NoAddresses;
-        let mut add = |endpoint: Endpoint, source: &Source| {
-            if let Some(address) = endpoint.address().filter(|address| self.own_ends.has(*address)) {
-                if !own.contains(&address) {
-                    own.push(address);
-                }
-                return;
-            }
-            let server_name = Arc::clone(&source.server_name);
-            let new = Found { endpoint, weight: source.weight, server_name };
-            if found
-                .iter()
-                .all(|there| there.endpoint != new.endpoint || there.server_name != new.server_name)
-            {
-                found.push(new);
-            }
-        };
-        for source in &self.sources {
-            match &source.kind {
-                SourceKind::Unix(path) => add(Endpoint::Unix(Arc::clone(path)), source),
-                SourceKind::Addresses(addresses, port) => {
-                    for ip in addresses {
-                        add(SocketAddr::new(*ip, *port).into(), source);
-                    }
-                }
-                SourceKind::Name(name, port) => {
-                    let answer = name.answer.load();
-                    absence = worst(absence, answer.absence());
-                    for ip in answer.addresses() {
-                        add(SocketAddr::new(ip, *port).into(), source);
-                    }
-                }
-            }
-        }
-        if !own.is_empty() {
-            absence = worst(absence, NoPeer::OwnAddress);
-        }
-        Findings { found, own, absence }
-    }
-}
-
-/// What the sources of an upstream stand for.
-struct Findings {
-    found: Vec<Found>,
-    /// Left out: the proxy itself.
-    own: Vec<SocketAddr>,
-    /// Why nothing is found, where nothing is.
-    absence: NoPeer,
 }
 
 /// Whether an upstream has other peers than before.
@@ -373,19 +307,6 @@ struct Findings {
 pub(super) enum Refreshed {
     Same,
     Changed,
-}
-
-/// Of the reasons of several names the one that says most about what to wait for.
-fn worst(a: NoPeer, b: NoPeer) -> NoPeer {
-    let rank = |reason: NoPeer| match reason {
-        NoPeer::NotResolved => 0,
-        NoPeer::ResolverFailed => 1,
-        NoPeer::OwnAddress => 2,
-        NoPeer::NoSuchName => 3,
-        NoPeer::NoAddresses => 4,
-        NoPeer::Full | NoPeer::AllTried => 5,
-    };
-    if rank(a) <= rank(b) { a } else { b }
 }
 
 #[cfg(test)]

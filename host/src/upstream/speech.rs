@@ -89,6 +89,8 @@ pub(super) fn server_name(settings: &Settings, source: &PeerSource) -> Arc<str> 
         },
         // The configuration is refused.
         (None, PeerSource::Unix(_)) => "".into(),
+        // The name of the domain, not what DNS says of it (RFC 9525, section 6.1).
+        (None, PeerSource::Service(name)) => name.splitn(3, '.').nth(2).unwrap_or_default().into(),
     }
 }
 

@@ -96,8 +96,13 @@ fn changes(route: &Route) -> Vec<String> {
     if let Some(limit) = route.max_body {
         changes.push(format!("request: a body of more than {limit} bytes is refused"));
     }
-    if let HostHeader::Name(host) = &edits.host {
-        changes.push(format!("host: the upstream is sent `{}`", String::from_utf8_lossy(host.as_bytes())));
+    match &edits.host {
+        HostHeader::Preserve => {}
+        HostHeader::Peer => changes.push("host: the upstream is sent the peer's name".to_owned()),
+        HostHeader::Name(host) => {
+            changes
+                .push(format!("host: the upstream is sent `{}`", String::from_utf8_lossy(host.as_bytes())));
+        }
     }
     changes.extend(time_limits(&route.timeouts));
     changes.extend(fields("request", &edits.request_headers));

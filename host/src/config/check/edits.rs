@@ -177,9 +177,12 @@ fn host(text: &str) -> Result<HostHeader, Diagnostic> {
     if text == "preserve" {
         return Ok(HostHeader::Preserve);
     }
+    if text == "upstream" {
+        return Ok(HostHeader::Peer);
+    }
     let refused = |reason: String| {
         Diagnostic::error(codes::BAD_HOST_HEADER, format!("`{text}` can't be the host: {reason}"))
-            .with_help("write `\"preserve\"`, or a host: `\"api.internal\"`")
+            .with_help("write `\"preserve\"`, `\"upstream\"`, or a host: `\"api.internal\"`")
     };
     let host = target::authority(text.as_bytes()).map_err(|reason| refused(reason.to_string()))?;
     HeaderValue::from_str(host.as_str()).map(HostHeader::Name).map_err(|reason| refused(reason.to_string()))

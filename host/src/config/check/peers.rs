@@ -55,10 +55,13 @@ pub(super) fn peers(
     peers
 }
 
-/// `HOST:PORT` or `unix:/PATH`.
+/// `HOST:PORT`, `unix:/PATH` or `srv:_SERVICE._PROTOCOL.NAME`.
 fn source(text: &str) -> Result<PeerSource, Diagnostic> {
     if let Some(path) = text.strip_prefix("unix:") {
         return unix(text, path);
+    }
+    if let Some(name) = text.strip_prefix("srv:") {
+        return service(text, name);
     }
     address::peer(text).map(PeerSource::Socket)
 }
@@ -74,6 +77,21 @@ fn unix(text: &str, path: &str) -> Result<PeerSource, Diagnostic> {
         return refused("is too long for a socket", "paths of sockets have at most 107 bytes");
     }
     Ok(PeerSource::Unix(Path::new(path).into()))
+}
+
+fn service(text: &str, name: &str) -> Result<PeerSource, Diagnostic> {
+    const HELP: &str = "for example `srv:_http._tcp.api.internal`";
+    let name = address::name(name).map_err(|help| {
+        Diagnostic::error(codes::BAD_PEER, format!("`{text}` has no valid name")).with_help(help)
+    })?;
+    let mut labels = name.split('.');
+    let underscored =
+        |label: Option<&str>| label.is_some_and(|label| label.len() > 1 && label.starts_with('_'));
+    if !underscored(labels.next()) || !underscored(labels.next()) || labels.next().is_none() {
+        let found = Diagnostic::error(codes::BAD_PEER, format!("`{text}` is not the name of a service"));
+        return Err(found.with_help(HELP));
+    }
+    Ok(PeerSource::Service(name.into()))
 }
 
 #[cfg(test)]
@@ -92,5 +110,9 @@ mod tests {
         check("unix:/run/app.sock", Ok("unix:/run/app.sock"));
         check("unix:app.sock", Err("is not an absolute path"));
         check(&format!("unix:/{}", "a".repeat(107)), Err("is too long for a socket"));
+        check("srv:_http._tcp.API.internal.", Ok("srv:_http._tcp.api.internal"));
+        check("srv:api.internal", Err("is not the name of a service"));
+        check("srv:_http._tcp", Err("is not the name of a service"));
+        check("srv:_http._tcp..x", Err("has no valid name"));
     }
 }

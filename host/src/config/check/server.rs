@@ -31,6 +31,7 @@ pub(crate) fn server(scope: &mut Scope, raw: raw::Server) -> Server {
         }),
         loop_detection: raw.loop_detection.unwrap_or(default.loop_detection),
         limits: client_limits::client_limits(scope, raw.limits, raw.timeouts),
+        via: raw.via.unwrap_or(default.via),
         watch: raw.watch.unwrap_or(default.watch),
         server_timing: scope.value(raw.server_timing, default.server_timing, |text| server_timing(text)),
     }

@@ -22,6 +22,7 @@ impl fmt::Display for PeerSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PeerSource::Socket(address) => address.fmt(f),
+            PeerSource::Service(name) => write!(f, "srv:{name}"),
             PeerSource::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }

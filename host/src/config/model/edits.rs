@@ -69,6 +69,8 @@ pub enum HostHeader {
     /// What the client asked for.
     #[default]
     Preserve,
+    /// What the peer is called in `peers`.
+    Peer,
     Name(HeaderValue),
 }
 

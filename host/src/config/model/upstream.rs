@@ -34,7 +34,8 @@ pub struct Upstream {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerEntry {
     pub source: PeerSource,
-    /// Its share of the requests, relative to the others. At least 1; each address of a name has it.
+    /// Its share of the requests, relative to the others. At least 1; each address of a name has it, and that of a
+    /// service its own in its place.
     pub weight: u16,
 }
 
@@ -45,6 +46,8 @@ pub enum PeerSource {
     Socket(PeerAddress),
     /// `unix:/PATH`
     Unix(Arc<Path>),
+    /// `srv:_http._tcp.NAME`: targets, ports and weights come from SRV records (RFC 2782). Lower case.
+    Service(Arc<str>),
 }
 
 /// A socket address, or a name that stands for several.

@@ -16,6 +16,7 @@ pub(crate) struct Server {
     pub(crate) underscore_headers: Option<Spanned<String>>,
     pub(crate) server_timing: Option<Spanned<String>>,
     pub(crate) watch: Option<bool>,
+    pub(crate) via: Option<bool>,
     pub(crate) loop_detection: Option<bool>,
     pub(crate) trace_context: Option<Spanned<String>>,
     #[serde(default)]

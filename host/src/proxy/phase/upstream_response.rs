@@ -11,7 +11,7 @@ use pingora::{Error, ErrorType, Result};
 use crate::proxy::ctx::Ctx;
 use crate::proxy::failure::{Failed, Kind};
 use crate::proxy::retry::{self, Reason};
-use crate::proxy::{content_length, hop_by_hop};
+use crate::proxy::{content_length, hop_by_hop, via};
 
 /// Interim responses (100 to 103) of one request at most.
 const MAX_INTERIM: usize = 10;
@@ -24,7 +24,7 @@ const MAX_BYTES: usize = 64 * 1024;
 /// The response is none (502): its status is out of range (RFC 9110, section 15), it switches protocols
 /// without being asked to (section 7.8), its head is too long, or it has no end of interim responses.
 pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
-    let status = head.status;
+    let (status, version) = (head.status, head.version);
     if status.as_u16() > 599 {
         return refuse(&format!("status {status}"));
     }
@@ -62,6 +62,9 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
         ctx.deadline = None;
     }
     hop_by_hop::strip_response(head);
+    if ctx.generation.policy.via && !status.is_informational() {
+        via::response(head, version);
+    }
     if status.is_informational() || status == StatusCode::NO_CONTENT {
         // These have no body, whatever they say (RFC 9110, section 8.6; RFC 9112, section 6.1).
         head.remove_header(&header::CONTENT_LENGTH);

@@ -17,7 +17,7 @@ fn set(peers: &[(u16, u16)], balance: &Balance) -> PeerSet {
     let settings = settings("main", &[]);
     let peer = |(port, weight): &(u16, u16)| {
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], *port).into());
-        let found = Found { endpoint, weight: *weight, server_name: "".into() };
+        let found = Found { endpoint, weight: *weight, server_name: "".into(), host: None };
         Peer::new(found, &settings, &Speech::of(&settings), Arc::default())
     };
     PeerSet::new(peers.iter().map(peer).collect(), NoPeer::NoSuchName, balance)

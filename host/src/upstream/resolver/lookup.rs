@@ -11,7 +11,8 @@ use hickory_resolver::lookup::Lookup;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
-use hickory_resolver::proto::rr::{Name, RecordType};
+use hickory_resolver::proto::rr::rdata::SRV;
+use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
 use hickory_resolver::{Resolver, TokioResolver};
 
@@ -66,8 +67,28 @@ impl Servers {
 
     /// Asks for one kind of addresses of a name.
     pub(in crate::upstream) async fn ask(&self, name: &str, family: Family) -> Outcome {
+        match self.look_up(name, record_type(family)).await {
+            Ok(lookup) => addresses(&lookup, family),
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// The SRV records of a service, with the lowest TTL of the answer.
+    ///
+    /// # Errors
+    /// There are none, or no answer.
+    pub(super) async fn services(&self, name: &str) -> Result<(Vec<SRV>, Duration), Outcome> {
+        let lookup = self.look_up(name, RecordType::SRV).await?;
+        let records = lookup.answers().iter().filter_map(|record| match &record.data {
+            RData::SRV(service) => Some(service.clone()),
+            _ => None,
+        });
+        Ok((records.collect(), ttl(&lookup)))
+    }
+
+    async fn look_up(&self, name: &str, kind: RecordType) -> Result<Lookup, Outcome> {
         let Ok(mut name) = Name::from_str_relaxed(name) else {
-            return Outcome::Failed("not a name that DNS can be asked for".to_owned());
+            return Err(Outcome::Failed("not a name that DNS can be asked for".to_owned()));
         };
         // Only bare names are looked for in the search list.
         name.set_fqdn(name.num_labels() > 1);
@@ -76,10 +97,10 @@ impl Servers {
         for offset in 0..self.each.len() {
             let index = (first + offset) % self.each.len();
             let Some(server) = self.each.get(index) else { break };
-            let lookup = server.lookup(name.clone(), record_type(family));
+            let lookup = server.lookup(name.clone(), kind);
             match tokio::time::timeout(self.limit, lookup).await {
-                Ok(result) => match outcome(result, family) {
-                    Outcome::Failed(error) => failure = error,
+                Ok(result) => match answer(result) {
+                    Err(Outcome::Failed(error)) => failure = error,
                     answered => {
                         self.preferred.store(index, Ordering::Relaxed);
                         return answered;
@@ -88,7 +109,7 @@ impl Servers {
                 Err(_) => failure = "request timed out".to_owned(),
             }
         }
-        Outcome::Failed(failure)
+        Err(Outcome::Failed(failure))
     }
 }
 
@@ -110,23 +131,27 @@ fn record_type(family: Family) -> RecordType {
     match family {
         Family::V4 => RecordType::A,
         Family::V6 => RecordType::AAAA,
+        Family::Service => RecordType::SRV,
     }
 }
 
-fn outcome(result: Result<Lookup, NetError>, family: Family) -> Outcome {
-    let lookup = match result {
-        Ok(lookup) => lookup,
+fn answer(result: Result<Lookup, NetError>) -> Result<Lookup, Outcome> {
+    match result {
+        Ok(lookup) => Ok(lookup),
         Err(NetError::Dns(DnsError::NoRecordsFound(no))) => {
             let ttl = no.negative_ttl.map(|seconds| Duration::from_secs(seconds.into()));
-            return match no.response_code {
+            Err(match no.response_code {
                 ResponseCode::NXDomain => Outcome::NoName { ttl },
                 // A referral: this server does not resolve for others, so it said nothing of the name.
                 _ if no.ns.is_some() && no.soa.is_none() => Outcome::Failed("referral".to_owned()),
                 _ => Outcome::NoRecords { ttl },
-            };
+            })
         }
-        Err(error) => return Outcome::Failed(error.to_string()),
-    };
+        Err(error) => Err(Outcome::Failed(error.to_string())),
+    }
+}
+
+fn addresses(lookup: &Lookup, family: Family) -> Outcome {
     let is_wanted = |record_type| record_type == self::record_type(family);
     let records = lookup.answers().iter().filter(|record| is_wanted(record.record_type()));
     // In a fixed order, so that servers that rotate their answers don't change the peers each time.
@@ -134,7 +159,11 @@ fn outcome(result: Result<Lookup, NetError>, family: Family) -> Outcome {
     if addresses.is_empty() {
         return Outcome::NoRecords { ttl: None };
     }
-    // Aliases on the way count: the answer is as old as its oldest part.
+    Outcome::Found { addresses: addresses.into_iter().collect(), ttl: ttl(lookup) }
+}
+
+/// Aliases on the way count: the answer is as old as its oldest part.
+fn ttl(lookup: &Lookup) -> Duration {
     let ttl = lookup.answers().iter().map(|record| record.ttl).min().unwrap_or_default();
-    Outcome::Found { addresses: addresses.into_iter().collect(), ttl: Duration::from_secs(ttl.into()) }
+    Duration::from_secs(ttl.into())
 }

@@ -20,6 +20,7 @@ pub(in crate::upstream) fn config(upstreams: &[(&str, &[(&str, u16)])]) -> Confi
             limits: model::ClientLimits::DEFAULT,
             trace_context: model::TraceContext::Pass,
             loop_detection: false,
+            via: false,
             underscore_headers: model::UnderscoreHeaders::Drop,
             server_timing: model::ServerTiming::Off,
             watch: false,
