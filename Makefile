@@ -1,6 +1,6 @@
 # run: the quickstart; test: everything that must hold; bench: the cost table. Each does its own set-up.
 
-.PHONY: run test bench build plugins fmt lint release
+.PHONY: run test bench clients build plugins fmt lint release
 
 run: build
 	@sh scripts/quickstart.sh
@@ -10,6 +10,10 @@ test:
 
 bench:
 	@sh tests/bench/bench.sh
+
+# Clients that others wrote, through the proxy; not part of `test`: it installs some of them.
+clients:
+	@sh scripts/clients.sh
 
 # The proxy and the shipped plugins, built for a quick start rather than for speed.
 build:

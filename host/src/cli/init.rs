@@ -50,9 +50,7 @@ impl Init {
         match write(&self.dir, &file) {
             Ok(()) => {
                 let shown = file.display();
-                out(&format!(
-                    "wrote {shown}. Next:\n  edgewright check {shown}\n  edgewright run --config {shown}\n"
-                ));
+                out(&format!("wrote {shown}. Next:\n  edgewright check {shown}\n  edgewright run {shown}\n"));
                 ExitCode::SUCCESS
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

@@ -110,6 +110,9 @@ impl<'t> Root<'t> {
     pub(crate) fn upstreams(&mut self, scope: &mut Scope, taken: &Taken, base: &Path) -> Upstreams {
         const KEY: &str = "upstreams";
         let Some(tree) = self.table.remove(KEY) else {
+            if self.answers_by_itself() {
+                return Upstreams::default();
+            }
             self.missing(scope, 0..0, KEY);
             return if self.lost.has(KEY) { Upstreams::partial() } else { Upstreams::default() };
         };
@@ -139,6 +142,16 @@ impl<'t> Root<'t> {
 }
 
 impl Root<'_> {
+    /// Whether there are routes, and none of them is meant for an upstream.
+    fn answers_by_itself(&self) -> bool {
+        let routes = self.table.get("routes").and_then(|routes| routes.get_ref().as_array());
+        let own = |route: &Spanned<DeValue<'_>>| {
+            let keys = route.get_ref().as_table();
+            keys.is_some_and(|keys| keys.contains_key("redirect") || keys.contains_key("respond"))
+        };
+        routes.is_some_and(|routes| !routes.is_empty() && routes.iter().all(own))
+    }
+
     /// Tells that a section is not there which must be, unless a slip of its name is.
     fn missing(&self, scope: &mut Scope, span: Range<usize>, key: &str) {
         if self.lost.has(key) {
