@@ -175,11 +175,11 @@ fn p12_plugins_that_wait_hold_up_nobody() {
         waiting.pass();
         wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     });
-    let limits = "instances = 500, time = \"1s\"";
+    let limits = "instances = 1000, time = \"1s\"";
     let proxy = setup(&private(&other), limits, &main).server("threads = 1").start();
     let ask = get("/").header("x-call", format!("http://{}/", other.address())).header("x-timeout", "60000");
     std::thread::scope(|scope| {
-        let sleepers: Vec<_> = (0..100).map(|_| scope.spawn(|| proxy.ask(&ask).text())).collect();
+        let sleepers: Vec<_> = (0..1_000).map(|_| scope.spawn(|| proxy.ask(&ask).text())).collect();
         other.wait_for_requests(1);
         // The same worker serves others meanwhile.
         let mut client = proxy.connect();
