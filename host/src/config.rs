@@ -39,6 +39,7 @@ mod suggest;
 
 pub(crate) use check::plugin_name;
 pub use load::{admin_address, load};
+pub(crate) use manifest::held as manifest_beside;
 pub use proxy_flags::{ProxyFlags, for_proxy};
 pub use render::{Color, render};
 

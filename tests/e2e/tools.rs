@@ -111,6 +111,8 @@ fn a_new_plugin_is_built_and_passes_its_cases() {
     assert!(directory.path().join("my-plugin/sdk/wit/types.wit").is_file());
     let again = run(&["plugin", "new", "my-plugin"]).expect_code(1);
     assert!(again.said().contains("is there already"), "{}", again.said());
+    let taken = run(&["plugin", "new", "serde"]).expect_code(1);
+    assert!(taken.said().contains("`serde` can't be the name"), "{}", taken.said());
     let wrong = run(&["plugin", "new", "My_Plugin"]).expect_code(1);
     assert!(wrong.said().contains("can't be the name"), "{}", wrong.said());
 
@@ -134,6 +136,46 @@ fn a_new_plugin_is_built_and_passes_its_cases() {
     assert!(tested.stdout.contains("3 cases, 0 failed"), "{}", tested.said());
     let absent = run(&["plugin", "build", "absent"]).expect_code(1);
     assert!(absent.said().contains("edgewright plugin new"), "{}", absent.said());
+}
+
+/// Before cargo has built for a minute.
+#[test]
+fn a_missing_target_is_told_with_the_command() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().expect("a directory");
+    let _ = edgewright(&["plugin", "new", "a"], directory.path()).expect_code(0);
+    let rustc = directory.path().join("bin/rustc");
+    std::fs::create_dir_all(directory.path().join("bin")).expect("a directory");
+    // It says where the libraries of a target would be, which are not there.
+    std::fs::write(&rustc, "#!/bin/sh\necho /nowhere\n").expect("a file");
+    std::fs::set_permissions(&rustc, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let path = std::env::var("PATH").expect("a path");
+    let ended = std::process::Command::new(binary())
+        .args(["plugin", "build", "a"])
+        .env("PATH", format!("{}:{path}", directory.path().join("bin").display()))
+        .current_dir(directory.path())
+        .output()
+        .expect("the proxy");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("`rustup target add wasm32-wasip2`"), "{said}");
+    assert!(!said.contains("Compiling"), "{said}");
+}
+
+#[test]
+fn inspect_shows_what_holds_for_a_plugin() {
+    let manifest = "isolation = \"reuse\"\ngrants = { metrics = true, env = [\"HOME\"] }\n\
+        limits = { time = \"7ms\", series = 5 }";
+    let setup = Setup::new().plugin("mark", &guest("mark"), manifest);
+    let finished = edgewright(&["plugin", "inspect", "plugins/mark.wasm"], setup.directory()).expect_code(0);
+    for part in ["isolation     reuse", "time 7 ms, memory 16384 KiB", "metrics (5 series), env `HOME`"] {
+        assert!(finished.stdout.contains(part), "`{part}` is not in\n{}", finished.said());
+    }
+    let told =
+        edgewright(&["plugin", "inspect", "plugins/mark.wasm", "--json"], setup.directory()).expect_code(0);
+    let told: serde_json::Value = serde_json::from_str(&told.stdout).expect("JSON");
+    assert_eq!(told["manifest"]["limits"]["time-ms"], 7, "{told}");
+    assert_eq!(told["manifest"]["on-failure"], "closed", "{told}");
 }
 
 #[test]

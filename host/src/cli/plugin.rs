@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod cases;
 mod expect;
+mod manifest;
 mod new;
 mod stage;
 mod test;
@@ -18,6 +19,7 @@ use serde::Serialize;
 
 use crate::plugin::{Access, Inspection, Kind, LoadReason, inspect, is_printable, printable};
 
+use self::manifest::ManifestReport;
 use super::{BAD_INPUT, mistake, out};
 
 #[derive(Debug, Subcommand)]
@@ -61,7 +63,8 @@ impl Inspect {
             Ok(inspection) => inspection,
             Err(error) => return mistake(&format!("`{}`: {error}", printable(&self.file.to_string_lossy()))),
         };
-        let report = Report::of(&self.file, &inspection);
+        let mut report = Report::of(&self.file, &inspection);
+        report.manifest = Some(ManifestReport::beside(&self.file));
         if self.json {
             match serde_json::to_string_pretty(&report) {
                 Ok(json) => out(&(escaped(&json) + "\n")),
@@ -95,6 +98,9 @@ struct Report<'a> {
     /// Why the proxy would not load it.
     refused: Option<String>,
     help: Option<&'static str>,
+    /// What holds for it: the manifest beside it, or the defaults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    manifest: Option<ManifestReport>,
 }
 
 #[derive(Debug, Serialize)]
@@ -137,6 +143,7 @@ impl<'a> Report<'a> {
             sha256: &inspection.sha256,
             refused: inspection.refused.as_ref().map(ToString::to_string),
             help: inspection.refused.as_ref().and_then(LoadReason::help),
+            manifest: None,
         }
     }
 }
@@ -166,6 +173,9 @@ impl fmt::Display for Report<'_> {
         }
         line("size", &format!("{} bytes", self.size_bytes))?;
         line("sha256", self.sha256)?;
+        for (label, text) in self.manifest.iter().flat_map(ManifestReport::lines) {
+            line(label, &text)?;
+        }
         match (&self.refused, self.help) {
             (Some(reason), Some(help)) => line("refused", &format!("{reason}; {help}")),
             (Some(reason), None) => line("refused", reason),

@@ -27,6 +27,12 @@ impl Beside {
     }
 }
 
+/// The manifest beside a component as it holds, for those who only look: with what is wrong in it.
+pub(crate) fn held(component: &Path) -> (Manifest, Vec<Diagnostic>) {
+    let Beside { manifest, found, .. } = beside(component);
+    (manifest, found)
+}
+
 /// Reads the manifest beside a component.
 pub(crate) fn beside(component: &Path) -> Beside {
     let path = component.with_extension("toml");

@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::super::{mistake, out};
+use crate::config;
 use crate::plugin::inspect;
 
 /// What components are built for.
@@ -54,16 +55,15 @@ impl Build {
             format!("`{}`: {error}; `edgewright plugin new NAME` makes a plugin", manifest.display())
         })?;
         let (name, target) = self.package(&manifest)?;
+        let plugin = plugin_name(&name)?;
+        if has_target(manifest.parent().unwrap_or(Path::new("."))) == Some(false) {
+            return Err(format!("the target of plugins is not installed: `rustup target add {TARGET}`"));
+        }
         let mut cargo = Command::new("cargo");
         cargo.args(["build", "--release", "--target", TARGET, "--package", &name, "--manifest-path"]);
         let status = cargo.arg(&manifest).status().map_err(|error| no_cargo(&error))?;
         if !status.success() {
-            let missing = if has_target() == Some(false) {
-                format!("; the target is missing: `rustup target add {TARGET}`")
-            } else {
-                String::new()
-            };
-            return Err(format!("cargo did not build it{missing}"));
+            return Err("cargo did not build it".to_owned());
         }
         let built = target.join(TARGET).join("release").join(format!("{}.wasm", name.replace('-', "_")));
         if !built.is_file() {
@@ -71,7 +71,7 @@ impl Build {
             return Err(format!("cargo made no `{}`; {help}", built.display()));
         }
         let dir = self.out.as_deref().or(manifest.parent()).unwrap_or(Path::new("."));
-        let file = dir.join(format!("{name}.wasm"));
+        let file = dir.join(format!("{plugin}.wasm"));
         put(&built, &file).map_err(|error| format!("`{}` can't be written: {error}", file.display()))?;
         let inspection = inspect(&file).map_err(|error| format!("`{}`: {error}", file.display()))?;
         if let Some(reason) = inspection.refused {
@@ -114,9 +114,35 @@ fn no_cargo(error: &io::Error) -> String {
     }
 }
 
-/// Whether the target is installed, as far as rustc says.
-fn has_target() -> Option<bool> {
-    let told = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output().ok()?;
+/// The name of the plugin of a package: a proxy takes no `_` in it.
+fn plugin_name(package: &str) -> Result<String, String> {
+    let name = package.replace('_', "-").to_ascii_lowercase();
+    config::plugin_name(&name).map(|()| name).map_err(|reason| {
+        let help = reason.help.map(|help| format!("; {help}")).unwrap_or_default();
+        format!("the package `{package}` makes no plugin: {}{help}", reason.message)
+    })
+}
+
+/// Whether the target is installed, as far as the rustc says that builds what is in a directory.
+fn has_target(dir: &Path) -> Option<bool> {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", TARGET]).current_dir(dir);
+    let told = rustc.stderr(Stdio::null()).output().ok().filter(|told| told.status.success())?;
     let dir = String::from_utf8(told.stdout).ok()?;
     Some(Path::new(dir.trim()).is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_become_plugins_that_a_proxy_takes() {
+        let check = |package, expected: &str| assert_eq!(plugin_name(package).as_deref(), Ok(expected));
+        check("api-key", "api-key");
+        check("my_plugin", "my-plugin");
+        check("My_Plugin2", "my-plugin2");
+        let refused = plugin_name("größe").unwrap_err();
+        assert!(refused.contains("the package `größe` makes no plugin"), "{refused}");
+    }
 }

@@ -55,6 +55,10 @@ impl New {
                 self.name
             ));
         }
+        if let Some(whose) = taken(&self.name) {
+            let name = &self.name;
+            return mistake(&format!("`{name}` can't be the name of a Rust package here: it is {whose}"));
+        }
         let dir = self.dir.clone().unwrap_or_else(|| PathBuf::from(&self.name));
         let shown = dir.display();
         if fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
@@ -90,6 +94,39 @@ impl New {
         fs::write(dir.join("CASES.toml"), CASES)?;
         fs::write(dir.join(".gitignore"), "/target\n/*.wasm\n")
     }
+}
+
+/// Whose name it is already, for Rust or in the package that is made.
+fn taken(name: &str) -> Option<&'static str> {
+    const OF_RUST: &[&str] = &["alloc", "core", "proc-macro", "std", "test"];
+    const KEYWORDS: &[&str] = &[
+        "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
+        "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "if", "impl", "in", "let", "loop",
+        "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+        "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
+        "where", "while", "yield",
+    ];
+    let sdk = ["Cargo.toml", "macros/Cargo.toml"].map(|file| SDK.get_file(file)?.contents_utf8());
+    let own = package("plugin");
+    let mut manifests = sdk.into_iter().flatten().chain([own.as_str()]);
+    if OF_RUST.contains(&name) {
+        Some("a library of Rust's own")
+    } else if KEYWORDS.contains(&name) {
+        Some("a keyword")
+    } else if manifests.any(|manifest| depends(manifest, name)) {
+        Some("a library that plugins stand on")
+    } else {
+        None
+    }
+}
+
+/// Whether a `Cargo.toml` names it as a dependency, on whatever platform.
+fn depends(manifest: &str, name: &str) -> bool {
+    let Ok(manifest) = toml::from_str::<toml::Table>(manifest) else { return false };
+    let platforms = manifest.get("target").and_then(toml::Value::as_table);
+    let tables =
+        platforms.into_iter().flat_map(|platforms| platforms.values().map(|it| it.get("dependencies")));
+    tables.chain([manifest.get("dependencies")]).flatten().any(|table| table.get(name).is_some())
 }
 
 fn extract(from: &Dir<'_>, to: &Path) -> io::Result<()> {
@@ -146,6 +183,17 @@ exclude = ["sdk"]
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_dependencies_and_of_rust_are_taken() {
+        for name in ["serde", "edgewright-sdk", "wit-bindgen", "serde_json", "core", "test", "match", "type"]
+        {
+            assert!(taken(name).is_some(), "{name}");
+        }
+        for name in ["api-key", "hello", "http", "matches", "my-serde"] {
+            assert_eq!(taken(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn the_workspace_of_the_sdk_stands_alone() {
