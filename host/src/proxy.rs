@@ -60,6 +60,7 @@ use pingora::{Error, Result};
 use crate::snapshot::Generation;
 
 pub use connection::{Edge, log_refused};
+pub(crate) use connections::Standing;
 pub use connections::{Budget, Connections, Fresh};
 pub use ctx::Ctx;
 pub use in_flight::Requests;

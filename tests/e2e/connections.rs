@@ -55,6 +55,32 @@ fn f12_there_are_no_more_connections_than_descriptors_for_them() {
 }
 
 #[test]
+fn f12_a_crowd_is_told_without_waiting_and_is_served_later() {
+    let origin = Origin::ok();
+    let proxy = Setup::new().descriptors(256).upstream("main", &origin).route("default", "", "main").start();
+    // Each of them keeps its connection until all were answered.
+    let mut clients: Vec<Connection> = (0..150).map(|_| proxy.connect()).collect();
+    for client in &mut clients {
+        client.send(get("/x").bytes());
+    }
+    let mut statuses: Vec<u16> = clients
+        .iter_mut()
+        .map(|client| client.try_response_to("GET").map_or(0, |answer| answer.status))
+        .collect();
+    statuses.retain(|status| *status != 200);
+    assert_eq!(statuses, vec![503; 110], "all but 40");
+    assert!(
+        !proxy.stderr().contains("no connections can be taken"),
+        "descriptors are left: {}",
+        proxy.stderr()
+    );
+    drop(clients);
+    wait_for(DEADLINE, "room", || {
+        Connection::open(proxy.address()).try_ask(&get("/x")).is_ok_and(|it| it.status == 200)
+    });
+}
+
+#[test]
 fn f13_without_descriptors_clients_wait_and_the_admin_address_answers() {
     let origin = Origin::ok();
     let proxy = Setup::new().upstream("main", &origin).route("default", "", "main").start();

@@ -1,6 +1,7 @@
 //! A connection before its first request: which protocols its listener speaks, and who is at the other end.
 //! Also the log line for requests that Pingora refuses before any hook of a request runs.
 
+use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -18,12 +19,16 @@ use crate::observe::access_log::{AccessLog, Escaped, Record};
 use crate::snapshot::Generation;
 
 use super::EdgeProxy;
-use super::connections::{Connections, Fresh, Standing};
+use super::connections::{Connections, Fresh, Place, Standing};
 use super::downstream::{Connection, Downstream, Transport};
 use super::failure::Kind;
 use super::http1::Http1;
 use super::http2::Http2;
 use super::{forwarded, handshake, preface, proxy_protocol};
+
+/// What a connection is told that nobody has room for.
+const DISMISSAL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 tokio::task_local! {
     /// The client of the connection whose task is running.
@@ -50,14 +55,28 @@ impl Edge {
         self.connections.fresh()
     }
 
+    /// Counts a connection that was just made.
+    pub(crate) fn enter(&self) -> Place {
+        self.connections.enter(self.http1.generation.load().policy.limits.connections)
+    }
+
+    /// Ends a connection that there is no room for: without a look at what is asked for, and without waiting.
+    pub(crate) fn dismiss(&self, connection: tokio::net::TcpStream) {
+        let Ok(local) = connection.local_addr() else { return };
+        let answers = self.http1.generation.load().listeners.at(local).is_some_and(|it| answers(it));
+        let Ok(mut connection) = connection.into_std() else { return };
+        if answers {
+            // A client that does not take it is told nothing, as others are not.
+            let _ = connection.write(DISMISSAL);
+            // What is unread at the end resets the connection, and the client may never see the answer.
+            let _ = connection.read(&mut [0; 4096]);
+        }
+    }
+
     /// Serves a connection to its end, or turns it away where there are too many.
-    pub async fn take(&self, stream: TcpStream, fresh: Fresh, shutdown: &ShutdownWatch) {
-        let (listener, peer, limit) = {
-            let generation = self.http1.generation.load();
-            let Some((listener, peer)) = arrival(&generation, &stream) else { return };
-            (listener, peer, generation.policy.limits.connections)
-        };
-        let place = self.connections.enter(limit);
+    pub(crate) async fn take(&self, stream: TcpStream, place: Place, fresh: Fresh, shutdown: &ShutdownWatch) {
+        let arrived = arrival(&self.http1.generation.load(), &stream);
+        let Some((listener, peer)) = arrived else { return };
         match place.standing {
             Standing::Served => {
                 CLIENT.scope(peer, self.serve(stream, listener, peer, fresh, shutdown)).await;
@@ -72,9 +91,8 @@ impl Edge {
         self.http1.proxy.http_cleanup().await;
     }
 
-    /// Only HTTP in the clear can be answered without more work than it would be to serve it.
     async fn turn_away(&self, stream: TcpStream, listener: Arc<Listener>, peer: SocketAddr) {
-        if listener.tls.is_some() || listener.proxy_protocol != ProxyProtocol::Off {
+        if !answers(&listener) {
             return;
         }
         let limits = self.http1.generation.load().policy.limits;
@@ -130,6 +148,12 @@ impl Edge {
         }
         Some(())
     }
+}
+
+/// Whether those who are too many are told so: only HTTP in the clear can be answered without more work than it would be
+/// to serve it.
+fn answers(listener: &Listener) -> bool {
+    listener.tls.is_none() && listener.proxy_protocol == ProxyProtocol::Off
 }
 
 /// Which listener a connection came to, and from where.

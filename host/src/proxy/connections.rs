@@ -27,7 +27,7 @@ struct Shared {
 pub struct Budget {
     /// Connections that are served.
     pub served: usize,
-    /// Connections beyond them that are told so; the next ones are closed at once.
+    /// Connections beyond them whose request is read and answered; the next ones are ended at once.
     pub told: usize,
 }
 

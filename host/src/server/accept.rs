@@ -16,7 +16,7 @@ use pingora::services::Service;
 use pingora_runtime::current_handle;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use crate::proxy::{Connections, Edge, Fresh};
+use crate::proxy::{Connections, Edge, Fresh, Standing};
 
 /// Connections that wait to be taken: the kernel has its own bound, `net.core.somaxconn`.
 const BACKLOG: u32 = 65_535;
@@ -105,6 +105,12 @@ fn bind(address: SocketAddr) -> Result<TcpListener> {
 }
 
 fn take(edge: &Arc<Edge>, connection: TcpStream, peer: SocketAddr, shutdown: &ShutdownWatch) {
+    // Counted here, and not by the worker that gets it: that may be busy, and descriptors go meanwhile.
+    let place = edge.enter();
+    if place.standing == Standing::Closed {
+        edge.dismiss(connection);
+        return;
+    }
     // An error means that it is gone already, which whoever reads from it will find.
     let _ = connection.set_nodelay(true);
     let digest = SocketDigest::from_raw_fd(connection.as_raw_fd());
@@ -113,7 +119,7 @@ fn take(edge: &Arc<Edge>, connection: TcpStream, peer: SocketAddr, shutdown: &Sh
     stream.set_socket_digest(digest);
     let (edge, shutdown) = (Arc::clone(edge), shutdown.clone());
     let fresh = edge.fresh();
-    current_handle().spawn(async move { edge.take(stream, fresh, &shutdown).await });
+    current_handle().spawn(async move { edge.take(stream, place, fresh, &shutdown).await });
 }
 
 /// Takes what waits, and closes the listener.
