@@ -21,6 +21,9 @@ fn the_cases_of_every_shipped_plugin_pass() {
     for (name, dir) in [
         ("api-key", "plugins/api-key"),
         ("canary", "plugins/canary"),
+        ("cors", "plugins/cors"),
+        ("jwt", "plugins/jwt"),
+        ("rate-limit", "plugins/rate-limit"),
         ("rewrite", "plugins/rewrite"),
         ("hello", "examples/03-first-plugin/hello"),
     ] {
