@@ -1,6 +1,6 @@
 # run: the quickstart; test: everything that must hold; bench: the cost table. Each does its own set-up.
 
-.PHONY: run test bench clients build plugins fmt lint release
+.PHONY: run test bench clients fuzz build plugins fmt lint release
 
 run: build
 	@sh scripts/quickstart.sh
@@ -14,6 +14,10 @@ bench:
 # Clients that others wrote, through the proxy; not part of `test`: it installs some of them.
 clients:
 	@sh scripts/clients.sh
+
+# Each fuzz target for a minute; needs a nightly compiler.
+fuzz:
+	@sh scripts/fuzz.sh
 
 # The proxy and the shipped plugins, built for a quick start rather than for speed.
 build:

@@ -66,3 +66,23 @@ pub use loaded::{Plugin, PluginSpec};
 pub use pool::Census;
 pub use printable::{is_printable, printable};
 pub use vitals::{PhaseVitals, Vitals};
+
+/// What fuzz targets reach.
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    use super::bindings::types;
+    use super::exchange::PluginResponse;
+
+    /// The response of a guest, checked as any other.
+    ///
+    /// # Errors
+    /// It breaks the contract.
+    pub fn response(
+        status: u16,
+        headers: Vec<(String, Vec<u8>)>,
+        body: Vec<u8>,
+    ) -> Result<PluginResponse, String> {
+        let headers = headers.into_iter().map(|(name, value)| types::Header { name, value }).collect();
+        super::convert::response(types::Response { status, headers, body })
+    }
+}

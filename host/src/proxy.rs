@@ -67,6 +67,14 @@ pub use in_flight::Requests;
 pub use rehearsal::{Refused, Rehearsal};
 pub use trial::{Course, Question, Reply, Verdict, play};
 
+/// What fuzz targets reach.
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    pub use super::downstream::fuzzing::end_of_chunks;
+    pub use super::edit::fuzzing::edited_paths;
+    pub use super::http1::fuzzing::{Read, head};
+}
+
 /// The proxy: hands each of Pingora's hooks to its phase.
 pub struct EdgeProxy {
     /// What new requests are served by.

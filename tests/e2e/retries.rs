@@ -177,3 +177,28 @@ fn f11_a_kept_connection_that_was_closed_costs_a_get_nothing() {
     let ran = origin.requests().len() - before;
     assert!(ran <= 100 && ran >= fine, "{ran} of 100 ran, {fine} were answered");
 }
+
+/// Whoever closes what is idle closes now and then just as the next request comes.
+#[test]
+fn g18_an_upstream_that_closes_early_costs_no_get() {
+    let closes = AtomicUsize::new(0);
+    let origin = Origin::script(move |_, wire| {
+        wire.send(OK.as_bytes())?;
+        let millis = closes.fetch_add(1, Ordering::Relaxed) as u64 % 4;
+        if millis > 0 {
+            wire.patience(Some(Duration::from_millis(millis)));
+            if wire.fill().is_ok_and(|count| count > 0) {
+                // In time: its head is in the buffer for the next round.
+                wire.patience(Some(edgewright_tests::DEADLINE));
+                return Ok(());
+            }
+        }
+        Err(ErrorKind::ConnectionAborted.into())
+    });
+    let proxy = start(&[&origin], "");
+    let mut client = proxy.connect();
+    for _ in 0..1000 {
+        assert_eq!(client.ask(&get("/x")).status, 200);
+    }
+    assert!(origin.connections() > 100, "{} connections", origin.connections());
+}

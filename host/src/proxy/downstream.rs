@@ -7,6 +7,9 @@ mod io;
 mod pace;
 mod transport;
 
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
+
 use std::any::Any;
 use std::future::poll_fn;
 use std::io::Result;

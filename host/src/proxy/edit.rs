@@ -5,6 +5,9 @@ mod fields;
 mod path;
 mod query;
 
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
+
 use http::uri::PathAndQuery;
 use pingora::http::{RequestHeader, ResponseHeader};
 

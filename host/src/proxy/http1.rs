@@ -5,6 +5,9 @@ mod head;
 mod refuse;
 mod turn_away;
 
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
+
 use std::sync::Arc;
 use std::time::Duration;
 

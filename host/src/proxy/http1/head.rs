@@ -178,7 +178,7 @@ fn request_line(line: &[u8], limits: &ClientLimits) -> Result<(), Failed> {
     else {
         return Err(bad("the request line is not a method, a target and a version"));
     };
-    if method.is_empty() || !method.iter().all(is_token) {
+    if method.is_empty() || method.len() > MAX_METHOD || !method.iter().all(is_token) {
         return Err(bad("the method is no token"));
     }
     if method == b"CONNECT" {
@@ -297,6 +297,8 @@ mod tests {
         check("\r\nGET / HTTP/1.1", None);
         check("GET / HTTP/2.0", Some(Kind::VersionNotSupported));
         check("GET / HTTP/1.2", Some(Kind::VersionNotSupported));
+        check(&format!("{} / HTTP/1.1", "A".repeat(MAX_METHOD)), None);
+        check(&format!("{} / HTTP/1.1", "A".repeat(MAX_METHOD + 1)), Some(Kind::BadRequest));
         let mut bad =
             vec!["GET /", "GET  / HTTP/1.1", "GET / HTTP/1.1 ", "GET /a b HTTP/1.1", "GET /a\tb HTTP/1.1"];
         bad.extend([
