@@ -2,22 +2,22 @@
 //! Pingora with as much of the stream as belongs to it. Knows nothing of what a request asks for.
 
 mod head;
+mod patience;
 mod refuse;
 mod turn_away;
 
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use pingora::apps::HttpServerApp;
-use pingora::prelude::fast_timeout::fast_timeout;
 use pingora::protocols::http::ServerSession;
 use pingora::proxy::HttpProxy;
 use pingora::server::ShutdownWatch;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::config::model::ClientLimits;
 use crate::snapshot::Generation;
@@ -29,15 +29,13 @@ use super::failure::{Failed, Kind};
 
 use head::Scanner;
 pub(crate) use head::{Body, Head};
+use patience::Patience;
 
 /// What all connections share.
 pub(super) struct Http1 {
     pub(super) proxy: Arc<HttpProxy<EdgeProxy>>,
     pub(super) generation: Arc<ArcSwap<Generation>>,
 }
-
-/// A connection that was just made is not closed at the end of the process before it has had so long to say something.
-const FIRST_WORD: Duration = Duration::from_millis(200);
 
 /// What came of waiting for a head.
 enum Arrival {
@@ -50,13 +48,17 @@ enum Arrival {
 impl Http1 {
     /// Serves a connection to its end.
     pub(super) async fn serve(&self, mut stream: Box<Downstream>, fresh: Fresh, shutdown: &ShutdownWatch) {
-        let mut stop = shutdown.clone();
         let mut fresh = Some(fresh);
         let mut served: u32 = 0;
+        let patience = Patience::new();
+        let mut over = pin!(patience.end(shutdown.clone()));
         loop {
             let limits = self.generation.load().policy.limits;
             stream.limit(&limits);
-            let head = match await_head(&mut stream, &limits, &mut stop, fresh.as_ref()).await {
+            if patience.begin(limits.idle) {
+                over.set(patience.end(shutdown.clone()));
+            }
+            let head = match await_head(&mut stream, &limits, over.as_mut()).await {
                 Arrival::Head(head) => head,
                 Arrival::Over => return,
                 Arrival::Refused(failed) => {
@@ -71,7 +73,8 @@ impl Http1 {
             session.set_keepalive_reuses_remaining(Some(limits.requests.saturating_sub(served + 1)));
             session.set_pipelined_prefix(bytes);
             let Some(reused) = self.proxy.process_new_http(session, shutdown).await else { return };
-            fresh = None;
+            drop(fresh.take());
+            patience.heard();
             let Ok(back) = reused.consume().0.into_any().downcast::<Downstream>() else { return };
             // Pingora and we must agree where the request ended.
             if !back.is_between_requests() {
@@ -83,23 +86,22 @@ impl Http1 {
     }
 }
 
-/// Waits for a whole head.
+/// Waits for a whole head. When `over` ends, nothing more is waited for.
 async fn await_head(
     stream: &mut Downstream,
     limits: &ClientLimits,
-    stop: &mut ShutdownWatch,
-    fresh: Option<&Fresh>,
+    over: Pin<&mut impl Future<Output = ()>>,
 ) -> Arrival {
     let mut scanner = Scanner::default();
     if stream.ahead().is_empty() {
         let first = tokio::select! {
             biased;
-            first = fast_timeout(limits.idle, stream.fill()) => first,
+            first = stream.fill() => first,
             // Whoever says nothing has nothing to lose.
-            () = end(stop, fresh) => return Arrival::Over,
+            () = over => return Arrival::Over,
         };
-        // Too slow, gone, or broken: nobody to answer.
-        if !matches!(first, Ok(Ok(1..))) {
+        // Gone, or broken: nobody to answer.
+        if !matches!(first, Ok(1..)) {
             return Arrival::Over;
         }
     }
@@ -123,14 +125,5 @@ async fn await_head(
                 return Arrival::Refused(Failed::because(Kind::RequestTimeout, "the head took too long"));
             }
         }
-    }
-}
-
-/// When a connection that says nothing is given up, at the end of the process.
-async fn end(stop: &mut ShutdownWatch, fresh: Option<&Fresh>) {
-    // An error means that the server is gone.
-    let _ = stop.wait_for(|stop| *stop).await;
-    if fresh.is_some() {
-        sleep(FIRST_WORD).await;
     }
 }
