@@ -20,7 +20,7 @@ use pingora::proxy::HttpProxy;
 use pingora::server::RunArgs;
 use pingora::server::configuration::ServerConf;
 use pingora::services::background::background_service;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::config::model::Config;
 use crate::control::admin::{Admin, Facts};
@@ -125,6 +125,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let connections =
         Connections::register(descriptors::budget(descriptors, workers.count.get()), &mut registry);
     let heard = Arc::new(AtomicBool::new(false));
+    let again = Arc::new(Notify::new());
     let reload_heard = Arc::new(AtomicBool::new(false));
 
     let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers, descriptors));
@@ -162,6 +163,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
         "drain",
         shutdown::Drain {
             grace: config.server.grace,
+            again: Arc::clone(&again),
             requests: requests.clone(),
             connections,
             generation: Arc::clone(&generation),
@@ -174,6 +176,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
             requests,
             health,
             delay: config.server.drain_delay,
+            again,
             heard,
         }),
     });

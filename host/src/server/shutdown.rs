@@ -1,10 +1,8 @@
 //! The end of the process: on SIGTERM or SIGINT it takes no more connections, finishes the requests it has
 //! within the grace period, flushes its logs and exits with 0. A second signal ends it at once.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -12,6 +10,7 @@ use async_trait::async_trait;
 use pingora::server::{ShutdownSignal, ShutdownSignalWatch, ShutdownWatch};
 use pingora::services::background::BackgroundService;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 
 use crate::control::health::Health;
 use crate::observe::logging;
@@ -37,6 +36,8 @@ pub(super) struct Signals {
     pub(super) health: Health,
     /// Between the signal and the end of the listeners.
     pub(super) delay: Duration,
+    /// Told of the next signal after those.
+    pub(super) again: Arc<Notify>,
     /// Set once a signal is waited for: before that, one would kill the process where it stands.
     pub(super) heard: Arc<AtomicBool>,
 }
@@ -44,38 +45,46 @@ pub(super) struct Signals {
 #[async_trait]
 impl ShutdownSignalWatch for Signals {
     async fn recv(&self) -> ShutdownSignal {
-        let signal = next_signal();
-        tokio::pin!(signal);
-        // The first poll registers both handlers.
-        let first = std::future::poll_fn(|context| Poll::Ready(signal.as_mut().poll(context))).await;
+        let Some(mut incoming) = Incoming::listen() else { return std::future::pending().await };
         self.heard.store(true, Ordering::Release);
-        let name = match first {
-            Poll::Ready(name) => name,
-            Poll::Pending => signal.await,
-        };
-        match name {
-            Some(name) => tracing::info!(signal = name, "shutting down"),
-            None => std::future::pending().await,
-        }
+        let signal = incoming.next().await;
+        tracing::info!(signal, "shutting down");
         // Balancers and clients learn of it while everything is still served: a client that is told `close`
         // loses nothing, one whose idle connection ends as it sends does.
         self.health.drains();
         self.requests.drain();
         tokio::select! {
             () = tokio::time::sleep(self.delay) => {}
-            _ = next_signal() => {}
+            _ = incoming.next() => {}
         }
+        // Heard without a gap, however late `Drain` begins to ask.
+        let again = Arc::clone(&self.again);
+        tokio::spawn(async move {
+            incoming.next().await;
+            again.notify_one();
+        });
         ShutdownSignal::GracefulTerminate
     }
 }
 
-/// The name of the next SIGTERM or SIGINT. `None` where the process can't listen to signals.
-async fn next_signal() -> Option<&'static str> {
-    let mut term: Signal = signal(SignalKind::terminate()).ok()?;
-    let mut int: Signal = signal(SignalKind::interrupt()).ok()?;
-    tokio::select! {
-        _ = term.recv() => Some("SIGTERM"),
-        _ = int.recv() => Some("SIGINT"),
+/// The signals that end the process.
+struct Incoming {
+    term: Signal,
+    int: Signal,
+}
+
+impl Incoming {
+    /// Each signal from now on is kept until it is asked for. `None` where the process can't listen to signals.
+    fn listen() -> Option<Self> {
+        Some(Self { term: signal(SignalKind::terminate()).ok()?, int: signal(SignalKind::interrupt()).ok()? })
+    }
+
+    /// The name of the next one.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.term.recv() => "SIGTERM",
+            _ = self.int.recv() => "SIGINT",
+        }
     }
 }
 
@@ -83,6 +92,8 @@ async fn next_signal() -> Option<&'static str> {
 /// cuts by taking its workers down; the access log has a line of each.
 pub(super) struct Drain {
     pub(super) grace: Duration,
+    /// Told of a signal that ends the process at once.
+    pub(super) again: Arc<Notify>,
     pub(super) requests: Requests,
     pub(super) connections: Connections,
     pub(super) generation: Arc<ArcSwap<Generation>>,
@@ -97,8 +108,6 @@ impl BackgroundService for Drain {
         self.health.drains();
         let began = Instant::now();
         let until = began + self.grace;
-        let again = next_signal();
-        tokio::pin!(again);
         // The listeners close on the same signal: a request that comes on a connection of before has some looks' time.
         let mut quiet = 0;
         while quiet < 4 {
@@ -110,7 +119,7 @@ impl BackgroundService for Drain {
             quiet = if self.requests.count() == 0 && !fresh { quiet + 1 } else { 0 };
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
-                _ = &mut again => break,
+                () = self.again.notified() => break,
             }
         }
         flush(&self.generation);
