@@ -25,7 +25,7 @@ use bytes::BytesMut;
 use pingora::http::ResponseHeader;
 use pingora::protocols::http::ServerSession;
 use pingora::protocols::raw_connect::ProxyDigest;
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, BufWriter, ReadBuf};
 
 use crate::config::model::ClientLimits;
 use crate::listener::Listener;
@@ -42,6 +42,9 @@ pub(super) use transport::Transport;
 
 /// Room for what a request's head usually has, in bytes.
 const ROOM: usize = 4096;
+
+/// What is kept back until it is flushed, in bytes: no more than goes into one segment.
+const SEGMENT: usize = 1460;
 
 /// What is known of a client's connection before its first request.
 #[derive(Debug)]
@@ -93,7 +96,8 @@ impl Connection {
 
 /// A client's stream.
 pub(super) struct Downstream {
-    transport: Transport,
+    /// A head and a short body go out together: each write to the system is as dear as a plugin.
+    transport: BufWriter<Transport>,
     connection: Arc<Connection>,
     /// Pingora's place for what belongs to a connection; its own use of it is on the other side of a proxy.
     known: Arc<ProxyDigest>,
@@ -117,7 +121,7 @@ impl Downstream {
         let placeholder = ResponseHeader::build_no_case(200, Some(0)).ok()?;
         let known = ProxyDigest::new(Box::new(placeholder), Some(Box::new(Arc::clone(&connection))));
         Some(Self {
-            transport,
+            transport: BufWriter::with_capacity(SEGMENT, transport),
             connection,
             known: Arc::new(known),
             ahead: BytesMut::new(),

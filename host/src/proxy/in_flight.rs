@@ -29,9 +29,9 @@ impl Requests {
         self.0.draining.store(true, Ordering::Relaxed);
     }
 
-    /// How many were dropped in their middle.
-    pub fn cut(&self) -> usize {
-        self.0.cut.load(Ordering::Relaxed)
+    /// How many were dropped in their middle since this was asked last.
+    pub fn take_cut(&self) -> usize {
+        self.0.cut.swap(0, Ordering::Relaxed)
     }
 
     /// How many there are now.

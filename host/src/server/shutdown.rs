@@ -122,6 +122,8 @@ impl BackgroundService for Drain {
                 () = self.again.notified() => break,
             }
         }
+        // Pingora's grace began a little earlier: its workers may be down already.
+        say_cut(&self.requests);
         flush(&self.generation);
         std::process::exit(0)
     }
@@ -134,7 +136,12 @@ pub(super) fn tell_cut(requests: &Requests) {
     while requests.count() > 0 && Instant::now() < until {
         std::thread::sleep(LOOK);
     }
-    let requests = requests.cut();
+    say_cut(requests);
+}
+
+/// Once for each request, whoever asks.
+fn say_cut(requests: &Requests) {
+    let requests = requests.take_cut();
     if requests > 0 {
         tracing::warn!(requests, "requests were cut: the grace period is over");
     }

@@ -12,12 +12,16 @@ use pingora::protocols::{
     UniqueID, UniqueIDType,
 };
 
+use tokio::io::AsyncWriteExt as _;
+
 use super::{Downstream, Transport};
 
 #[async_trait]
 impl Shutdown for Downstream {
     async fn shutdown(&mut self) {
-        match &mut self.transport {
+        // An error means that nobody is there to get it.
+        let _ = self.transport.flush().await;
+        match self.transport.get_mut() {
             Transport::Clear(stream) => Shutdown::shutdown(&mut **stream).await,
             Transport::Tls(stream) => Shutdown::shutdown(&mut **stream).await,
         }
@@ -26,7 +30,7 @@ impl Shutdown for Downstream {
 
 impl UniqueID for Downstream {
     fn id(&self) -> UniqueIDType {
-        match &self.transport {
+        match self.transport.get_ref() {
             Transport::Clear(stream) => stream.id(),
             Transport::Tls(stream) => stream.id(),
         }
@@ -35,21 +39,21 @@ impl UniqueID for Downstream {
 
 impl Ssl for Downstream {
     fn get_ssl(&self) -> Option<&TlsRef> {
-        match &self.transport {
+        match self.transport.get_ref() {
             Transport::Clear(_) => None,
             Transport::Tls(stream) => stream.get_ssl(),
         }
     }
 
     fn get_ssl_digest(&self) -> Option<Arc<SslDigest>> {
-        match &self.transport {
+        match self.transport.get_ref() {
             Transport::Clear(_) => None,
             Transport::Tls(stream) => stream.get_ssl_digest(),
         }
     }
 
     fn selected_alpn_proto(&self) -> Option<ALPN> {
-        match &self.transport {
+        match self.transport.get_ref() {
             Transport::Clear(_) => None,
             Transport::Tls(stream) => stream.selected_alpn_proto(),
         }
@@ -58,7 +62,7 @@ impl Ssl for Downstream {
 
 impl GetTimingDigest for Downstream {
     fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {
-        match &self.transport {
+        match self.transport.get_ref() {
             Transport::Clear(stream) => stream.get_timing_digest(),
             Transport::Tls(stream) => stream.get_timing_digest(),
         }
@@ -81,7 +85,7 @@ impl GetProxyDigest for Downstream {
 
 impl GetSocketDigest for Downstream {
     fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
-        match &self.transport {
+        match self.transport.get_ref() {
             Transport::Clear(stream) => stream.get_socket_digest(),
             Transport::Tls(stream) => stream.get_socket_digest(),
         }
