@@ -184,3 +184,35 @@ impl Downstream {
         self.pace.limit(limits);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read as _};
+
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+    use crate::config::model::ProxyProtocol;
+
+    #[tokio::test]
+    async fn a_head_goes_out_with_its_body() {
+        let listening = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listening.local_addr().unwrap();
+        let mut client = std::net::TcpStream::connect(address).unwrap();
+        let (accepted, peer) = listening.accept().await.unwrap();
+        let listener = Listener { address, h2: false, proxy_protocol: ProxyProtocol::Off, tls: None };
+        let connection = Arc::new(Connection::new(Arc::new(listener), peer, None, 0));
+        let transport = Transport::Clear(Box::new(accepted.into()));
+        let mut stream = Downstream::new(transport, connection, &ClientLimits::DEFAULT).unwrap();
+
+        stream.write_all(b"head").await.unwrap();
+        let mut bytes = [0; 16];
+        client.set_nonblocking(true).unwrap();
+        assert_eq!(client.read(&mut bytes).unwrap_err().kind(), ErrorKind::WouldBlock);
+        stream.write_all(b", body").await.unwrap();
+        stream.flush().await.unwrap();
+        client.set_nonblocking(false).unwrap();
+        let count = client.read(&mut bytes).unwrap();
+        assert_eq!(&bytes[..count], b"head, body");
+    }
+}
