@@ -36,7 +36,6 @@ use crate::upstream::{Resolver, Upstreams};
 
 use accept::Accepting;
 
-pub use background::reachable;
 pub use listeners::CannotListen;
 pub use workers::Workers;
 
@@ -81,7 +80,9 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let workers = Workers::decide(config.server.threads);
     let public: Vec<SocketAddr> = config.listeners.iter().map(|listener| listener.address).collect();
     let admin = config.admin.as_ref().map(|admin| admin.address);
-    listeners::probe(public.iter().copied().chain(admin)).map_err(CannotStart::Listeners)?;
+    // Clients are refused until all is ready; who starts it hears at once what is in the way.
+    let addresses = || public.iter().copied().chain(admin);
+    drop(listeners::open(addresses()).map_err(CannotStart::Listeners)?);
 
     let engine = Engine::new(&EngineOptions {
         workers: workers.count,
@@ -103,6 +104,8 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let _ticking = ticker.start().map_err(CannotStart::Thread)?;
 
     generation.warm();
+    let mut listeners = listeners::open(addresses()).map_err(CannotStart::Listeners)?;
+    let admin = listeners.split_off(public.len()).pop();
     announce::lines(config, &generation, &workers, started);
     let generation = Arc::new(ArcSwap::from_pointee(generation));
     let _ = serving.set(Arc::clone(&generation));
@@ -124,21 +127,22 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let requests = Requests::default();
     let connections =
         Connections::register(descriptors::budget(descriptors, workers.count.get()), &mut registry);
-    let heard = Arc::new(AtomicBool::new(false));
+    let [taking, heard, reload_heard] = <[Arc<AtomicBool>; 3]>::default();
     let again = Arc::new(Notify::new());
-    let reload_heard = Arc::new(AtomicBool::new(false));
 
     let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers, descriptors));
     server.bootstrap();
     let resolving = server.add_service(background_service("resolver", resolving));
     let edge = EdgeProxy { generation: Arc::clone(&generation), in_flight: requests.clone() };
-    let public_service = server.add_service(accepting(config, &server, edge, connections.clone()));
+    let edge = edge_of(&server, edge, connections.clone());
+    let accepting =
+        Accepting { listeners, taking: Arc::clone(&taking), edge, connections: connections.clone() };
+    let public_service = server.add_service(accepting);
     public_service.add_dependency(&resolving);
     server.add_service(background_service(
         "readiness",
         background::Readiness {
-            listeners: public.clone(),
-            signals_heard: [Arc::clone(&heard), Arc::clone(&reload_heard)],
+            begun: [taking, Arc::clone(&heard), Arc::clone(&reload_heard)],
             health: health.clone(),
         },
     ));
@@ -146,7 +150,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
         "signals",
         signals::Listening { reloads: reloads.clone(), heard: reload_heard },
     ));
-    if let Some(address) = admin {
+    if let Some(listener) = admin {
         let facts = Facts {
             version: env!("CARGO_PKG_VERSION"),
             started,
@@ -157,7 +161,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
         let generation = Arc::clone(&generation);
         let admin =
             Admin { registry: Arc::new(registry), health: health.clone(), generation, reloads, facts };
-        server.add_service(background_service("admin", background::AdminListener::new(address, admin)));
+        server.add_service(background_service("admin", background::AdminListener::new(listener, admin)));
     }
     server.add_service(background_service(
         "drain",
@@ -185,16 +189,12 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     Ok(())
 }
 
-/// What takes the connections of all public listeners.
-fn accepting(config: &Config, server: &Server, edge: EdgeProxy, connections: Connections) -> Accepting {
+/// What serves the connections of all public listeners.
+fn edge_of(server: &Server, edge: EdgeProxy, connections: Connections) -> Arc<Edge> {
     let generation = Arc::clone(&edge.generation);
     let mut proxy = HttpProxy::new(edge, Arc::clone(&server.configuration));
     proxy.handle_init_modules();
-    Accepting {
-        listeners: config.listeners.iter().map(|listener| listener.address).collect(),
-        edge: Arc::new(Edge::new(proxy, generation, connections.clone())),
-        connections,
-    }
+    Arc::new(Edge::new(proxy, generation, connections))
 }
 
 fn pingora_conf(config: &Config, workers: &Workers, descriptors: Option<u64>) -> ServerConf {

@@ -5,8 +5,16 @@ use std::time::{Duration, Instant};
 use edgewright_tests::{Connection, DEADLINE, Origin, Proxy, Setup, get, wait_for};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
+/// Waits until nothing is connected, also not what asked whether the proxy is there.
+fn none(proxy: &Proxy) {
+    wait_for(DEADLINE, "its connections to be closed", || {
+        proxy.metrics().sum("edgewright_client_connections", &[]) == 0.0
+    });
+}
+
 /// So many are served; the next one is told, and once there is room again, it has room.
 fn check(proxy: &Proxy, most: usize) {
+    none(proxy);
     let mut served: Vec<Connection> = (0..most).map(|_| proxy.connect()).collect();
     for client in &mut served {
         assert_eq!(client.ask(&get("/x")).status, 200);
@@ -58,6 +66,7 @@ fn f12_there_are_no_more_connections_than_descriptors_for_them() {
 fn f12_a_crowd_is_told_without_waiting_and_is_served_later() {
     let origin = Origin::ok();
     let proxy = Setup::new().descriptors(256).upstream("main", &origin).route("default", "", "main").start();
+    none(&proxy);
     // Each of them keeps its connection until all were answered.
     let mut clients: Vec<Connection> = (0..150).map(|_| proxy.connect()).collect();
     for client in &mut clients {
@@ -87,9 +96,7 @@ fn f13_without_descriptors_clients_wait_and_the_admin_address_answers() {
     assert_eq!(proxy.get("/x").status, 200);
     let id = Pid::from_raw(i32::try_from(proxy.id()).unwrap());
     let maximum = getrlimit(Resource::Nofile).maximum;
-    wait_for(DEADLINE, "its connections to be closed", || {
-        proxy.metrics().sum("edgewright_client_connections", &[]) == 0.0
-    });
+    none(&proxy);
     // What is open stays so; nothing can be opened.
     let before = prlimit(id, Resource::Nofile, Rlimit { current: Some(0), maximum }).unwrap();
     let mut client = proxy.connect();

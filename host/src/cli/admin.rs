@@ -1,12 +1,11 @@
 //! Asking a running proxy, at the admin address of its configuration file or at the one that is given.
 
 use std::fmt::Display;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::config;
-use crate::server::reachable;
 
 use super::file::ConfigFile;
 use super::{OUT_OF_REACH, err, mistake, mistakes};
@@ -40,6 +39,16 @@ pub(super) fn address(
         Err(diagnostics) => mistakes(&diagnostics),
         Ok(_) => mistake(&format!("`{}` has no `[admin]` to ask: {instead}", path.display())),
     })
+}
+
+/// An address to connect to: a listener on every interface is reached over the loopback one.
+fn reachable(listener: SocketAddr) -> SocketAddr {
+    let ip = match listener.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        other => other,
+    };
+    SocketAddr::new(ip, listener.port())
 }
 
 /// Status and body of the answer to a GET.

@@ -6,6 +6,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -14,12 +15,9 @@ use pingora::protocols::{GetSocketDigest as _, SocketDigest};
 use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::Service;
 use pingora_runtime::current_handle;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::proxy::{Connections, Edge, Fresh, Standing};
-
-/// Connections that wait to be taken: the kernel has its own bound, `net.core.somaxconn`.
-const BACKLOG: u32 = 65_535;
 
 /// How long nothing is taken where nothing can be: descriptors come back with the requests that end.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -29,7 +27,10 @@ const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 /// The service of all public listeners: each service of Pingora has threads of its own.
 pub(super) struct Accepting {
-    pub(super) listeners: Vec<SocketAddr>,
+    /// They listen; taken by the first start, which is the only one.
+    pub(super) listeners: Vec<std::net::TcpListener>,
+    /// Becomes true once connections are taken.
+    pub(super) taking: Arc<AtomicBool>,
     pub(super) edge: Arc<Edge>,
     pub(super) connections: Connections,
 }
@@ -42,15 +43,15 @@ impl Service for Accepting {
         shutdown: ShutdownWatch,
         _tasks_per_listener: usize,
     ) {
-        let tasks: Vec<_> = self
-            .listeners
-            .iter()
-            .map(|address| {
+        let tasks: Vec<_> = std::mem::take(&mut self.listeners)
+            .into_iter()
+            .map(|listener| {
                 let (edge, fresh) = (Arc::clone(&self.edge), self.connections.fresh());
                 // Each on some worker, as its connections.
-                current_handle().spawn(listen(*address, edge, fresh, shutdown.clone()))
+                current_handle().spawn(listen(listener, edge, fresh, shutdown.clone()))
             })
             .collect();
+        self.taking.store(true, Ordering::Release);
         for task in tasks {
             // One that panicked has told so.
             let _ = task.await;
@@ -64,12 +65,12 @@ impl Service for Accepting {
 }
 
 /// Takes the connections of one listener until `shutdown`.
-async fn listen(address: SocketAddr, edge: Arc<Edge>, fresh: Fresh, shutdown: ShutdownWatch) {
-    let listener = match bind(address) {
-        Ok(listener) => listener,
-        // It could be bound a moment ago.
+async fn listen(listener: std::net::TcpListener, edge: Arc<Edge>, fresh: Fresh, shutdown: ShutdownWatch) {
+    let ready = listener.local_addr().and_then(|address| Ok((address, TcpListener::from_std(listener)?)));
+    let (address, listener) = match ready {
+        Ok(ready) => ready,
         Err(error) => {
-            tracing::error!(%address, %error, "the listener can't be opened");
+            tracing::error!(%error, "a listener is lost");
             return;
         }
     };
@@ -95,13 +96,6 @@ async fn listen(address: SocketAddr, edge: Arc<Edge>, fresh: Fresh, shutdown: Sh
     // Whoever has connected by now, takes it for granted that it is served.
     let _ = take_rest(listener, &edge, &shutdown);
     drop(fresh);
-}
-
-fn bind(address: SocketAddr) -> Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
 }
 
 fn take(edge: &Arc<Edge>, connection: TcpStream, peer: SocketAddr, shutdown: &ShutdownWatch) {

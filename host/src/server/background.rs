@@ -1,9 +1,8 @@
 //! Services beside the listeners: the resolver, the admin address, and the look whether all of it is up.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -68,7 +67,8 @@ impl BackgroundService for Resolving {
 /// Serves the admin address. Not a listening service of Pingora's, which would close with the public listeners:
 /// an operator wants to see how a proxy drains.
 pub(super) struct AdminListener {
-    address: SocketAddr,
+    /// It listens; taken by the first start, which is the only one.
+    listener: Mutex<Option<std::net::TcpListener>>,
     app: Arc<HttpServer<Admin>>,
     /// Never says stop.
     _run: watch::Sender<bool>,
@@ -76,21 +76,24 @@ pub(super) struct AdminListener {
 }
 
 impl AdminListener {
-    pub(super) fn new(address: SocketAddr, admin: Admin) -> Self {
+    pub(super) fn new(listener: std::net::TcpListener, admin: Admin) -> Self {
         let (_run, running) = watch::channel(false);
-        Self { address, app: Arc::new(HttpServer::new_app(admin)), _run, running }
+        let listener = Mutex::new(Some(listener));
+        Self { listener, app: Arc::new(HttpServer::new_app(admin)), _run, running }
     }
 }
 
 #[async_trait]
 impl BackgroundService for AdminListener {
     async fn start(&self, _shutdown: ShutdownWatch) {
-        let listener = match TcpListener::bind(self.address).await {
-            Ok(listener) => listener,
-            Err(error) => {
-                tracing::error!(address = %self.address, %error, "the admin address can't be listened on");
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let listener = match listener.map(TcpListener::from_std) {
+            Some(Ok(listener)) => listener,
+            Some(Err(error)) => {
+                tracing::error!(%error, "the admin address is lost");
                 return;
             }
+            None => return,
         };
         let spare = Arc::new(Spare::keep());
         loop {
@@ -120,36 +123,20 @@ impl BackgroundService for AdminListener {
     }
 }
 
-/// Says that the proxy is ready once every listener takes connections.
+/// Says that the proxy is ready once all that makes it so has begun.
 pub(super) struct Readiness {
-    pub(super) listeners: Vec<SocketAddr>,
-    /// Whether each kind of signal is heard: SIGTERM ends the process in order, SIGHUP does not end it.
-    pub(super) signals_heard: [Arc<AtomicBool>; 2],
+    /// Connections are taken, SIGTERM ends the process in order, and SIGHUP does not end it.
+    pub(super) begun: [Arc<AtomicBool>; 3],
     pub(super) health: Health,
 }
 
 #[async_trait]
 impl BackgroundService for Readiness {
     async fn start(&self, _shutdown: ShutdownWatch) {
-        for listener in &self.listeners {
-            while tokio::net::TcpStream::connect(reachable(*listener)).await.is_err() {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        }
-        while !self.signals_heard.iter().all(|heard| heard.load(Ordering::Acquire)) {
+        while !self.begun.iter().all(|begun| begun.load(Ordering::Acquire)) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         self.health.becomes_ready();
         tracing::info!("ready");
     }
-}
-
-/// An address to connect to: a listener on every interface is reached over the loopback one.
-pub fn reachable(listener: SocketAddr) -> SocketAddr {
-    let ip = match listener.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        other => other,
-    };
-    SocketAddr::new(ip, listener.port())
 }

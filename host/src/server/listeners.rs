@@ -1,7 +1,10 @@
-//! The addresses the proxy takes connections on. Checks them before Pingora does, whose answer to an address
-//! in use is to try again for a while and then to panic.
+//! The addresses the proxy takes connections on. Opened here and not by Pingora, whose answer to an address in use is to
+//! try again for a while and then to panic.
 
 use std::net::{SocketAddr, TcpListener};
+
+/// Connections that wait to be taken: the kernel has its own bound, `net.core.somaxconn`.
+const BACKLOG: i32 = 65_535;
 
 /// An address can't be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -13,20 +16,31 @@ pub struct CannotListen {
     help: &'static str,
 }
 
-/// Binds every address, all at the same time (two of them may be in each other's way), and lets go of them.
+/// Listens on every address, on all at the same time: two of them may be in each other's way. In the order of the
+/// addresses; for a runtime, which wants sockets that don't block.
 ///
 /// # Errors
-/// Each address that can't be bound.
-pub(super) fn probe(addresses: impl IntoIterator<Item = SocketAddr>) -> Result<(), Vec<CannotListen>> {
+/// Each address that can't be listened on.
+pub(super) fn open(
+    addresses: impl IntoIterator<Item = SocketAddr>,
+) -> Result<Vec<TcpListener>, Vec<CannotListen>> {
     let mut failed = Vec::new();
-    let mut held = Vec::new();
+    let mut open = Vec::new();
     for address in addresses {
-        match TcpListener::bind(address) {
-            Ok(listener) => held.push(listener),
+        match listen(address) {
+            Ok(listener) => open.push(listener),
             Err(source) => failed.push(cannot(address, source)),
         }
     }
-    if failed.is_empty() { Ok(()) } else { Err(failed) }
+    if failed.is_empty() { Ok(open) } else { Err(failed) }
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    // Once more, for more of them than the standard library lets wait.
+    rustix::net::listen(&listener, BACKLOG)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
 }
 
 fn cannot(address: SocketAddr, source: std::io::Error) -> CannotListen {
@@ -50,12 +64,12 @@ mod tests {
     fn an_address_in_use_is_named_with_what_to_do() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = taken.local_addr().unwrap();
-        let failed = probe([address]).unwrap_err();
+        let failed = open([address]).unwrap_err();
         let text = failed.first().unwrap().to_string();
         assert!(text.contains(&address.to_string()) && text.contains("another process"), "{text}");
         drop(taken);
-        assert!(probe([address]).is_ok());
+        assert_eq!(open([address]).unwrap().len(), 1);
         let dual = SocketAddr::new(std::net::Ipv6Addr::UNSPECIFIED.into(), address.port());
-        assert!(probe([dual, address]).is_err(), "the second is in the way of the first");
+        assert!(open([dual, address]).is_err(), "the second is in the way of the first");
     }
 }
