@@ -124,7 +124,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
         metrics: reload_metrics,
     })
     .map_err(CannotStart::Thread)?;
-    let requests = Requests::default();
+    let requests = Requests::register(&mut registry);
     let connections =
         Connections::register(descriptors::budget(descriptors, workers.count.get()), &mut registry);
     let [taking, heard, reload_heard] = <[Arc<AtomicBool>; 3]>::default();

@@ -36,12 +36,12 @@ fn metrics_show_what_each_plugin_costs() {
         assert_eq!(proxy.get("/x").status, 200);
         assert_eq!(proxy.ask(&get("/x").header("X-Deny", "1")).status, 403);
     }
+    let metrics = proxy.metrics_at_rest();
     let scrape = proxy.admin("/metrics").expect_status(200);
     assert!(
         scrape.field("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text"))
     );
     assert!(scrape.text().trim_end().ends_with("# EOF"));
-    let metrics = proxy.metrics();
     let check = |name: &str, labels: &[(&str, &str)], expected: f64| {
         let found = metrics.sum(name, labels);
         assert!((found - expected).abs() < f64::EPSILON, "{name} {labels:?}: {found}\n{}", scrape.text());

@@ -1,8 +1,6 @@
 //! The `Host` of a request: how it is matched, and what is refused.
 
-use std::time::Duration;
-
-use edgewright_tests::{Connection, Origin, Setup, get, guest};
+use edgewright_tests::{Connection, DEADLINE, Origin, Setup, get, guest};
 
 #[test]
 fn case_01_a_host_matches_in_every_legal_spelling() {
@@ -76,7 +74,7 @@ fn case_09_a_missing_repeated_or_malformed_host_is_refused() {
             Some("close"),
             "{shown}"
         );
-        assert!(client.closes_within(Duration::from_secs(5)), "{shown}");
+        assert!(client.closes_within(DEADLINE), "{shown}");
     }
     assert_eq!(origin.connections(), 0);
 

@@ -6,13 +6,14 @@ use edgewright_tests::{
     Answer, Authority, DEADLINE, Dns, Gate, Origin, Proxy, Response, Setup, get, guest, wait_for,
 };
 
-/// A route `/*` with the plugin that calls, and a route `/plain` without. `origins` is `grants.http`.
+/// A route `/*` with the plugin that calls, and a route `/plain` without. `origins` is `grants.http`. The plugin has more
+/// time than its calls, so that it is told of theirs on a busy machine, too.
 fn setup(origins: &str, limits: &str, main: &Origin) -> Setup {
     Setup::new()
         .plugin(
             "caller",
             &guest("http-client"),
-            &format!("grants = {{ http = [{origins}] }}\nlimits = {{ {limits} }}"),
+            &format!("grants = {{ http = [{origins}] }}\nlimits = {{ time = \"10s\", {limits} }}"),
         )
         .upstream("main", main)
         .route("plain", "match = { path = \"/plain\" }", "main")
@@ -175,8 +176,7 @@ fn p12_plugins_that_wait_hold_up_nobody() {
         waiting.pass();
         wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     });
-    let limits = "instances = 1000, time = \"1s\"";
-    let proxy = setup(&private(&other), limits, &main).server("threads = 1").start();
+    let proxy = setup(&private(&other), "instances = 1000", &main).server("threads = 1").start();
     let ask = get("/").header("x-call", format!("http://{}/", other.address())).header("x-timeout", "60000");
     std::thread::scope(|scope| {
         let sleepers: Vec<_> = (0..1_000).map(|_| scope.spawn(|| proxy.ask(&ask).text())).collect();

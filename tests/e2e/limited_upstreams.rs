@@ -43,7 +43,8 @@ fn what_has_no_place_is_503_with_retry_after() {
             status == 200
         });
         assert_eq!(origin.requests().len(), 2);
-        let line = proxy.access_log(3).into_iter().find(|line| line["status"] == 503).unwrap();
+        let lines = proxy.access_log(usize::try_from(refusals).expect("a few") + 2);
+        let line = lines.into_iter().find(|line| line["status"] == 503).unwrap();
         assert_eq!(line["error"], "overloaded");
         let refused = proxy.metrics().sum("edgewright_upstream_refused_total", &[("upstream", "main")]);
         assert_eq!(refused as u64, refusals);
@@ -106,7 +107,9 @@ fn f15_more_clients_than_connections_wait_and_none_fails() {
         }
     });
     assert_eq!(origin.requests().len(), 300);
-    let at_once = origin.connections() - origin.closed();
-    assert!(at_once <= 4, "{at_once} connections at once");
+    // One that makes room for another is over a moment later at the origin.
+    wait_for(DEADLINE, "no more connections than there may be", || {
+        origin.connections() - origin.closed() <= 4
+    });
     assert!(origin.connections() < 100, "{} connections for 300 requests", origin.connections());
 }

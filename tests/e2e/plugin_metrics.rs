@@ -16,7 +16,7 @@ fn what_a_plugin_counts_is_in_the_metrics() {
         let response = proxy.ask(&get("/").header("x-kind", kind).header("x-size", size));
         assert_eq!(response.status, status, "{kind}: {}", response.text());
     }
-    let metrics = proxy.metrics();
+    let metrics = proxy.metrics_at_rest();
     let plugin = ("plugin", "mine");
     let sum = |name: &str, label: (&str, &str)| {
         metrics.sum(&format!("edgewright_plugin_custom_{name}"), &[plugin, label])

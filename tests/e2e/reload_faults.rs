@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use edgewright_tests::{Answer, DEADLINE, Dns, Gate, Load, Origin, Proxy, Setup, ask, get, guest, wait_for};
+use edgewright_tests::{
+    Answer, Connection, DEADLINE, Dns, Gate, Load, Origin, Proxy, Setup, ask, get, guest, wait_for,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -202,12 +204,11 @@ fn reloads_that_are_asked_for_meanwhile_are_one() {
         }
         fs::remove_file(&noise).unwrap();
     });
-    let posts: Vec<_> = (0..8)
-        .map(|_| {
-            let post = move || ask("POST", "/reload").host("localhost").send(address).status;
-            thread::Builder::new().name("post".to_owned()).spawn(post).unwrap()
-        })
-        .collect();
+    let post = ask("POST", "/reload").host("localhost");
+    let mut posts: Vec<Connection> = (0..8).map(|_| Connection::open(address)).collect();
+    for connection in &mut posts {
+        connection.send(post.bytes());
+    }
     let _ = proxy.wait_for_log("reloading");
     proxy.signal(Signal::HUP);
     proxy.signal(Signal::HUP);
@@ -216,8 +217,8 @@ fn reloads_that_are_asked_for_meanwhile_are_one() {
     assert_eq!(proxy.get("/x").status, 200);
     done.store(true, Ordering::SeqCst);
     write.unwrap().join().unwrap();
-    for post in posts {
-        assert_eq!(post.join().unwrap(), 200);
+    for connection in &mut posts {
+        assert_eq!(connection.response_to("POST").status, 200);
     }
     wait_for(DEADLINE, "the reload of the signals", || proxy.status()["generation"].as_u64() >= Some(2));
     let reloads = proxy.metrics().sum("edgewright_reloads_total", &[]);

@@ -95,7 +95,7 @@ fn the_response_phase_runs_once_on_a_response_without_a_body() {
             let response = proxy.ask(&request).expect_status(status);
             assert_eq!(response.head.all("set-cookie").len(), 1, "{reply:?}: {:?}", response.head);
         }
-        let metrics = proxy.metrics();
+        let metrics = proxy.metrics_at_rest();
         for name in ["canary", "answer", "trap"] {
             let calls = [("plugin", name), ("phase", "response-filter")];
             let count = metrics.sum("edgewright_plugin_calls_total", &calls);

@@ -32,8 +32,11 @@ fn a_get_whose_connection_broke_is_sent_to_another_peer() {
         assert_eq!(proxy.get("/x").status, 200);
     }
     assert_eq!((bad.requests().len(), good.requests().len()), (2, 4));
-    assert_eq!(proxy.metrics().sum("edgewright_upstream_retries_total", &[("upstream", "main")]) as u64, 2);
-    assert_eq!(proxy.access_log(4)[0]["attempts"], 2);
+    assert_eq!(
+        proxy.metrics_at_rest().sum("edgewright_upstream_retries_total", &[("upstream", "main")]) as u64,
+        2
+    );
+    assert_eq!(proxy.access_log(4).iter().filter(|line| line["attempts"] == 2).count(), 2);
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn f8_what_the_client_has_a_part_of_is_not_sent_again() {
 fn a_silent_peer_is_tried_again_only_where_that_is_wanted() {
     let silent = || Origin::script(|_, wire| wire.head().map(|_| ()));
     let (bad, good) = (silent(), Origin::ok());
-    let proxy = start(&[&bad, &good], "timeouts = { read = \"200ms\" }\nretries = { on = [\"timeout\"] }");
+    let proxy = start(&[&bad, &good], "timeouts = { read = \"1s\" }\nretries = { on = [\"timeout\"] }");
     for _ in 0..2 {
         assert_eq!(proxy.get("/x").status, 200);
     }
@@ -119,11 +122,11 @@ fn a_silent_peer_is_tried_again_only_where_that_is_wanted() {
 fn the_total_time_out_bounds_all_attempts() {
     let silent = Origin::script(|_, wire| wire.head().map(|_| ()));
     let lines =
-        "timeouts = { read = \"1s\", total = \"400ms\" }\nretries = { attempts = 10, on = [\"timeout\"] }";
+        "timeouts = { read = \"10s\", total = \"400ms\" }\nretries = { attempts = 10, on = [\"timeout\"] }";
     let proxy = start(&[&silent], lines);
     let start = Instant::now();
     assert_eq!(proxy.get("/x").status, 504);
-    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -140,12 +143,12 @@ fn the_total_time_out_ends_a_body_that_drips() {
             let _ = wire.fill();
         }
     });
-    let proxy = start(&[&origin], "timeouts = { total = \"500ms\" }");
+    let proxy = start(&[&origin], "timeouts = { total = \"1s\" }");
     let start = Instant::now();
     let mut client = proxy.connect();
     client.send(get("/x").bytes());
     client.try_response_to("GET").expect_err("a body that is cut");
-    assert!(start.elapsed() >= Duration::from_millis(450), "{:?}", start.elapsed());
+    assert!(start.elapsed() >= Duration::from_millis(950), "{:?}", start.elapsed());
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(drips.load(Ordering::SeqCst) > 1);
     assert_eq!(proxy.access_log(1)[0]["error"], "upstream-timeout");

@@ -61,7 +61,8 @@ fn a_quiet_route_has_no_lines_in_the_log() {
     let lines = proxy.access_log(2);
     assert_eq!((&lines[0]["target"], &lines[1]["target"]), (&"/a".into(), &"/b".into()));
     // It is counted all the same.
-    let counted = proxy.metrics().sum("edgewright_requests_total", &[("route", "quiet"), ("class", "2xx")]);
+    let counted =
+        proxy.metrics_at_rest().sum("edgewright_requests_total", &[("route", "quiet"), ("class", "2xx")]);
     assert_eq!(counted as usize, 2);
 }
 

@@ -24,7 +24,7 @@ fn requests_are_shared_by_weight_and_counted() {
     assert_eq!(to_a + to_b, REQUESTS);
     // 100 are expected; with a standard deviation of 9, this is some seven of them.
     assert!((40..160).contains(&to_b), "{to_b} of {REQUESTS} for a quarter");
-    let metrics = proxy.metrics();
+    let metrics = proxy.metrics_at_rest();
     for (name, count) in [("a", to_a), ("b", to_b)] {
         let counted = metrics.sum("edgewright_split_requests_total", &[("route", "all"), ("upstream", name)]);
         assert_eq!(counted as usize, count, "{name}");

@@ -88,7 +88,7 @@ fn a_silent_upstream_is_504_in_time() {
     let origin = Origin::script(|_, wire| wire.head().map(|_| ()));
     let proxy = Setup::new()
         .config(&format!(
-            "[upstreams.main]\npeers = [\"{}\"]\ntimeouts = {{ read = \"300ms\" }}",
+            "[upstreams.main]\npeers = [\"{}\"]\ntimeouts = {{ read = \"1s\" }}",
             origin.address()
         ))
         .route("default", "", "main")
@@ -96,7 +96,7 @@ fn a_silent_upstream_is_504_in_time() {
     let start = Instant::now();
     let response = proxy.get("/x").expect_status(504);
     let took = start.elapsed();
-    assert!(took >= Duration::from_millis(280) && took < Duration::from_secs(3), "{took:?}");
+    assert!(took >= Duration::from_millis(980) && took < Duration::from_secs(10), "{took:?}");
     check_page(&proxy, &response, &origin.address().to_string());
 }
 
@@ -108,7 +108,7 @@ fn a_response_that_stalls_does_not_end_well() {
     });
     let proxy = Setup::new()
         .config(&format!(
-            "[upstreams.main]\npeers = [\"{}\"]\ntimeouts = {{ read = \"300ms\" }}",
+            "[upstreams.main]\npeers = [\"{}\"]\ntimeouts = {{ read = \"1s\" }}",
             origin.address()
         ))
         .route("default", "", "main")

@@ -11,10 +11,14 @@ use crate::client::{Ask, Connection, ask, get};
 use crate::message::Response;
 use crate::metrics::Metrics;
 use crate::process::{Finished, Process, wait_for_line};
-use crate::wait::{DEADLINE, wait_for, wait_for_value};
+use crate::wait::{wait_for, wait_for_value};
 
-/// How long the end may take once it was asked for, with nothing in flight.
-const CLEAN_EXIT: Duration = Duration::from_secs(5);
+/// How long the end may take once it was asked for, with nothing in flight. Less than the default of `server.grace`:
+/// what never ends is seen.
+const CLEAN_EXIT: Duration = Duration::from_secs(9);
+
+/// How long a start may take: it compiles its plugins, with a compiler that is not optimised.
+const START: Duration = Duration::from_secs(120);
 
 /// Lines of the proxy's log that a failed test shows.
 const LAST_LINES: usize = 30;
@@ -57,8 +61,7 @@ impl Proxy {
                 .is_ok_and(|response| response.status == 200),
             None => Connection::try_open(address).is_ok(),
         };
-        // A first start compiles its plugins.
-        wait_for(DEADLINE * 3, "the proxy to get ready", || {
+        wait_for(START, "the proxy to get ready", || {
             if let Some(status) = process.exit() {
                 panic!("the proxy ended at its start: {status}\n{process:?}\n{}", process.stdout());
             }
@@ -139,6 +142,21 @@ impl Proxy {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).expect("a process");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
         line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
+    /// Waits until no request is in flight, and returns the metrics then. A client has its response a moment before
+    /// the proxy is done with the request: what it counts, writes to the log and keeps for later comes last.
+    pub fn metrics_at_rest(&self) -> Metrics {
+        wait_for_value("no request to be in flight", || {
+            let metrics = self.metrics();
+            (metrics.sum("edgewright_requests_in_flight", &[]) < 1.0).then_some(metrics)
+        })
+    }
+
+    /// What `/status` says once no request is in flight.
+    pub fn status_at_rest(&self) -> Value {
+        self.metrics_at_rest();
+        self.status()
     }
 
     pub fn metrics(&self) -> Metrics {

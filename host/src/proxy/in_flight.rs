@@ -1,15 +1,18 @@
-//! How many requests are being served: what a shutdown waits for.
+//! How many requests are being served: what a shutdown waits for, and operators see.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
 /// Counts requests. Cloning shares the count.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Requests(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    count: AtomicUsize,
+    count: Gauge,
     cut: AtomicUsize,
     draining: AtomicBool,
 }
@@ -19,8 +22,19 @@ struct Shared {
 pub(crate) struct InFlight(Requests);
 
 impl Requests {
+    /// Registers `edgewright_requests_in_flight`.
+    pub fn register(registry: &mut Registry) -> Self {
+        let shared = Shared::default();
+        registry.register(
+            "edgewright_requests_in_flight",
+            "Requests that came and are not in the access log yet",
+            shared.count.clone(),
+        );
+        Self(Arc::new(shared))
+    }
+
     pub(crate) fn enter(&self) -> InFlight {
-        self.0.count.fetch_add(1, Ordering::Relaxed);
+        self.0.count.inc();
         InFlight(self.clone())
     }
 
@@ -36,7 +50,7 @@ impl Requests {
 
     /// How many there are now.
     pub fn count(&self) -> usize {
-        self.0.count.load(Ordering::Relaxed)
+        usize::try_from(self.0.count.get()).unwrap_or(0)
     }
 }
 
@@ -54,6 +68,6 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.0.count.fetch_sub(1, Ordering::Relaxed);
+        self.0.0.count.dec();
     }
 }
