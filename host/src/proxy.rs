@@ -43,6 +43,7 @@ mod trial;
 mod variables;
 mod via;
 mod whole_body;
+mod worker;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,7 +105,7 @@ impl ProxyHttp for EdgeProxy {
 
     async fn upstream_peer(&self, session: &mut Session, ctx: &mut Box<Ctx>) -> Result<Box<HttpPeer>> {
         let mut peer = phase::select_peer::run(session, ctx).await?;
-        phase::upgrade::expect(session, &mut peer);
+        phase::upgrade::expect(session, ctx, &mut peer);
         Ok(peer)
     }
 

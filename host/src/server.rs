@@ -35,6 +35,7 @@ use crate::upstream::metrics::UpstreamMetrics;
 use crate::upstream::{Resolver, Upstreams};
 
 use accept::Accepting;
+use workers::Threads;
 
 pub use listeners::CannotListen;
 pub use workers::Workers;
@@ -130,13 +131,19 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let [taking, heard, reload_heard] = <[Arc<AtomicBool>; 3]>::default();
     let again = Arc::new(Notify::new());
 
+    let threads = Threads::start(workers.count).map_err(CannotStart::Thread)?;
     let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers, descriptors));
     server.bootstrap();
     let resolving = server.add_service(background_service("resolver", resolving));
     let edge = EdgeProxy { generation: Arc::clone(&generation), in_flight: requests.clone() };
     let edge = edge_of(&server, edge, connections.clone());
-    let accepting =
-        Accepting { listeners, taking: Arc::clone(&taking), edge, connections: connections.clone() };
+    let accepting = Accepting {
+        crew: threads.crew(),
+        listeners,
+        taking: Arc::clone(&taking),
+        edge,
+        connections: connections.clone(),
+    };
     let public_service = server.add_service(accepting);
     public_service.add_dependency(&resolving);
     server.add_service(background_service(
@@ -184,6 +191,7 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
             heard,
         }),
     });
+    threads.end();
     shutdown::tell_cut(&cut);
     shutdown::flush(&generation);
     Ok(())
@@ -199,8 +207,8 @@ fn edge_of(server: &Server, edge: EdgeProxy, connections: Connections) -> Arc<Ed
 
 fn pingora_conf(config: &Config, workers: &Workers, descriptors: Option<u64>) -> ServerConf {
     ServerConf {
+        // Only multiplies the size of the pool: connections are served by threads of our own.
         threads: workers.count.get(),
-        // A connection stays on its worker, and so do the plugin instances it uses.
         work_stealing: false,
         upstream_keepalive_pool_size: descriptors::kept_connections(descriptors, workers.count.get()),
         max_retries: ATTEMPTS,

@@ -18,6 +18,7 @@ use crate::snapshot::{Mirror, MirrorOutcome};
 use crate::upstream::Ask;
 
 use super::ctx::{Ctx, RequestBody};
+use super::worker;
 
 /// Its idle connections are apart from those of the proxy.
 static CONNECTOR: LazyLock<Connector> = LazyLock::new(|| Connector::new(None));
@@ -100,7 +101,7 @@ fn finish(ctx: &mut Ctx) {
         mirror.count(MirrorOutcome::Overload);
         return;
     };
-    let peer = hold.peer().http_peer();
+    let peer = worker::http_peer(hold.peer());
     // It lives on this worker, and ends with it.
     tokio::spawn(async move {
         let sent = tokio::time::timeout(mirror.settings.timeout, exchange(*copy, peer)).await;

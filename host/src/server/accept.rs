@@ -14,10 +14,11 @@ use pingora::protocols::l4::stream::Stream;
 use pingora::protocols::{GetSocketDigest as _, SocketDigest};
 use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::Service;
-use pingora_runtime::current_handle;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::proxy::{Connections, Edge, Fresh, Standing};
+
+use super::workers::Crew;
 
 /// How long nothing is taken where nothing can be: descriptors come back with the requests that end.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -25,8 +26,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Lines of the log about that are so far apart.
 const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
-/// The service of all public listeners: each service of Pingora has threads of its own.
+/// The service of all public listeners. The thread that Pingora gives it does nothing but wait for the workers.
 pub(super) struct Accepting {
+    pub(super) crew: Crew,
     /// They listen; taken by the first start, which is the only one.
     pub(super) listeners: Vec<std::net::TcpListener>,
     /// Becomes true once connections are taken.
@@ -45,10 +47,11 @@ impl Service for Accepting {
     ) {
         let tasks: Vec<_> = std::mem::take(&mut self.listeners)
             .into_iter()
-            .map(|listener| {
+            .filter_map(|listener| {
                 let (edge, fresh) = (Arc::clone(&self.edge), self.connections.fresh());
                 // Each on some worker, as its connections.
-                current_handle().spawn(listen(listener, edge, fresh, shutdown.clone()))
+                let listening = listen(listener, self.crew.clone(), edge, fresh, shutdown.clone());
+                Some(self.crew.idlest()?.spawn(listening))
             })
             .collect();
         self.taking.store(true, Ordering::Release);
@@ -60,12 +63,22 @@ impl Service for Accepting {
     }
 
     fn name(&self) -> &str {
-        "edge"
+        "listeners"
+    }
+
+    fn threads(&self) -> Option<usize> {
+        Some(1)
     }
 }
 
 /// Takes the connections of one listener until `shutdown`.
-async fn listen(listener: std::net::TcpListener, edge: Arc<Edge>, fresh: Fresh, shutdown: ShutdownWatch) {
+async fn listen(
+    listener: std::net::TcpListener,
+    crew: Crew,
+    edge: Arc<Edge>,
+    fresh: Fresh,
+    shutdown: ShutdownWatch,
+) {
     let ready = listener.local_addr().and_then(|address| Ok((address, TcpListener::from_std(listener)?)));
     let (address, listener) = match ready {
         Ok(ready) => ready,
@@ -85,7 +98,7 @@ async fn listen(listener: std::net::TcpListener, edge: Arc<Edge>, fresh: Fresh, 
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((connection, peer)) => take(&edge, connection, peer, &shutdown),
+            Ok((connection, peer)) => take(&crew, &edge, connection, peer, &shutdown),
             Err(error) if is_of_connection(&error) => {}
             Err(error) => {
                 tell(&mut told, address, &error);
@@ -94,11 +107,11 @@ async fn listen(listener: std::net::TcpListener, edge: Arc<Edge>, fresh: Fresh, 
         }
     }
     // Whoever has connected by now, takes it for granted that it is served.
-    let _ = take_rest(listener, &edge, &shutdown);
+    let _ = take_rest(listener, &crew, &edge, &shutdown);
     drop(fresh);
 }
 
-fn take(edge: &Arc<Edge>, connection: TcpStream, peer: SocketAddr, shutdown: &ShutdownWatch) {
+fn take(crew: &Crew, edge: &Arc<Edge>, connection: TcpStream, peer: SocketAddr, shutdown: &ShutdownWatch) {
     // Counted here, and not by the worker that gets it: that may be busy, and descriptors go meanwhile.
     let place = edge.enter();
     if place.standing == Standing::Closed {
@@ -109,21 +122,47 @@ fn take(edge: &Arc<Edge>, connection: TcpStream, peer: SocketAddr, shutdown: &Sh
     let _ = connection.set_nodelay(true);
     let digest = SocketDigest::from_raw_fd(connection.as_raw_fd());
     let _ = digest.peer_addr.set(Some(peer.into()));
-    let mut stream = Stream::from(connection);
-    stream.set_socket_digest(digest);
+    let Some(worker) = crew.idlest() else { return };
+    let handed = if worker.is_this() { Handed::Here(connection) } else { Handed::over(connection) };
     let (edge, shutdown) = (Arc::clone(edge), shutdown.clone());
     let fresh = edge.fresh();
-    current_handle().spawn(async move { edge.take(stream, place, fresh, &shutdown).await });
+    worker.spawn(async move {
+        // An error means that the worker has no room for one more; the connection is closed.
+        let Ok(connection) = handed.arrive() else { return };
+        let mut stream = Stream::from(connection);
+        stream.set_socket_digest(digest);
+        edge.take(stream, place, fresh, &shutdown).await;
+    });
+}
+
+/// A connection on its way to its worker, which is to be the one that the kernel wakes for it.
+enum Handed {
+    Here(TcpStream),
+    Over(Result<std::net::TcpStream>),
+}
+
+impl Handed {
+    fn over(connection: TcpStream) -> Self {
+        Self::Over(connection.into_std())
+    }
+
+    /// Called by its worker.
+    fn arrive(self) -> Result<TcpStream> {
+        match self {
+            Self::Here(connection) => Ok(connection),
+            Self::Over(connection) => TcpStream::from_std(connection?),
+        }
+    }
 }
 
 /// Takes what waits, and closes the listener.
-fn take_rest(listener: TcpListener, edge: &Arc<Edge>, shutdown: &ShutdownWatch) -> Result<()> {
+fn take_rest(listener: TcpListener, crew: &Crew, edge: &Arc<Edge>, shutdown: &ShutdownWatch) -> Result<()> {
     // Not by the runtime, which may not have heard of the last ones.
     let listener = listener.into_std()?;
     loop {
         let (connection, peer) = listener.accept()?;
         connection.set_nonblocking(true)?;
-        take(edge, TcpStream::from_std(connection)?, peer, shutdown);
+        take(crew, edge, TcpStream::from_std(connection)?, peer, shutdown);
     }
 }
 

@@ -8,8 +8,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::proxy::Budget;
 
-/// Idle connections to peers that one worker keeps at most.
-const KEPT: usize = 512;
+/// Idle connections to peers that one worker keeps at most: as many as come free at once after a burst of requests,
+/// and few enough to look after.
+const KEPT: usize = 4096;
 
 /// The part of all descriptors that idle connections take at most: the others are for clients and requests.
 const SHARE: u64 = 8;
@@ -87,8 +88,9 @@ mod tests {
     #[test]
     fn idle_connections_take_an_eighth_of_the_descriptors() {
         let check = |limit, workers, expected| assert_eq!(kept_connections(limit, workers), expected);
-        check(None, 4, 512);
-        check(Some(1_000_000), 4, 512);
+        check(None, 4, 4096);
+        check(Some(1_000_000), 4, 4096);
+        check(Some(20_000), 2, 1250);
         check(Some(1024), 4, 32);
         check(Some(1024), 2, 64);
         check(Some(10), 8, 1);
@@ -101,7 +103,7 @@ mod tests {
         };
         check(None, 2, usize::MAX, 1024);
         check(Some(1024), 2, 352, 64);
-        check(Some(65_536), 2, 31_680, 1024);
+        check(Some(65_536), 2, 28_096, 1024);
         check(Some(64), 2, 1, 4);
     }
 }

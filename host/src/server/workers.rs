@@ -1,6 +1,10 @@
 //! How many worker threads, and why that number. Knows nothing of what they do.
 
+mod threads;
+
 use std::num::NonZeroUsize;
+
+pub(super) use threads::{Crew, Threads};
 
 /// A number of workers with its reason, for the start-up line and the status.
 #[derive(Debug, Clone, PartialEq, Eq)]

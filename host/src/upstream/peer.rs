@@ -36,6 +36,7 @@ struct Inner {
     server_name: Arc<str>,
     host: Option<HeaderValue>,
     ejection: Ejection,
+    keeps_apart: bool,
     /// Everything but what a request changes.
     template: HttpPeer,
     /// Outlives the peer where a later configuration has the same.
@@ -48,7 +49,10 @@ impl Peer {
         let mut template = template(&endpoint, settings);
         speech.teach(&mut template, &server_name);
         let ejection = settings.ejection;
-        Self(Arc::new(Inner { endpoint, weight, server_name, host, ejection, template, state }))
+        let keeps_apart =
+            template.options.alpn.get_max_http_version() == 1 && settings.limits.max_connections.is_none();
+        let inner = Inner { endpoint, weight, server_name, host, ejection, keeps_apart, template, state };
+        Self(Arc::new(inner))
     }
 
     pub fn endpoint(&self) -> &Endpoint {
@@ -81,6 +85,13 @@ impl Peer {
     /// What Pingora connects to: a copy for one request.
     pub fn http_peer(&self) -> Box<HttpPeer> {
         Box::new(self.0.template.clone())
+    }
+
+    /// Whether each worker has connections to it of its own. One that another worker made is woken by that one, and its
+    /// answers come by way of two threads. Connections of HTTP/2 carry many requests and are shared; so are those that
+    /// there may be no more than a certain number of.
+    pub fn keeps_apart(&self) -> bool {
+        self.0.keeps_apart
     }
 
     /// Requests that are on their way to it.

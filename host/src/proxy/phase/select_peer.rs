@@ -11,7 +11,7 @@ use pingora::upstreams::peer::HttpPeer;
 use crate::config::model::RouteTimeouts;
 use crate::proxy::ctx::Ctx;
 use crate::proxy::failure::{Failed, Kind, raise};
-use crate::proxy::hash_key;
+use crate::proxy::{hash_key, worker};
 use crate::upstream::{Ask, Hold};
 
 pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
@@ -21,7 +21,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<Box<Http
         Ok(hold) => {
             ctx.failed = None;
             ctx.attempts += 1;
-            let mut http_peer = hold.peer().http_peer();
+            let mut http_peer = worker::http_peer(hold.peer());
             ctx.hold = Some(hold);
             if let Some(own) = ctx.entry().and_then(|entry| entry.timeouts) {
                 replace(&mut http_peer, &own);
