@@ -68,13 +68,16 @@ fn case_03_a_rewrite_merges_its_query_with_the_clients() {
 #[test]
 fn rewrite_edits_headers_of_both_sides() {
     let origin = Origin::reply("HTTP/1.1 200 OK\r\nServer: old\r\nX-Gone: 1\r\nContent-Length: 2\r\n\r\nok");
-    let config = r#"{ request = { set = { x-set = "1" }, remove = ["x-secret"] }, response = { set = { server = "edge" }, append = { vary = "origin" }, remove = ["x-gone"] } }"#;
+    let config = r#"{ request = { set = { X-Set = "1" }, remove = ["x-secret"] }, response = { set = { SERVER = "edge" }, append = { vary = "origin" }, remove = ["x-gone"] } }"#;
     let proxy = shipped("rewrite", config, &origin).start();
     let response = proxy.ask(&get("/x").header("X-Set", "0").header("X-Secret", "s")).expect_status(200);
     let seen = origin.last();
     assert_eq!(seen.field("x-set").as_deref(), Some("1"));
+    // HTTP/1 says it as the plugin spells it.
+    assert!(seen.head.raw.windows(9).any(|text| text == b"\nX-Set: 1"), "{seen:?}");
     assert!(!seen.head.has("x-secret"));
     assert_eq!(response.field("server").as_deref(), Some("edge"));
+    assert!(response.head.raw.windows(13).any(|text| text == b"\nSERVER: edge"), "{response:?}");
     assert_eq!(response.field("vary").as_deref(), Some("origin"));
     assert!(!response.head.has("x-gone"));
 }

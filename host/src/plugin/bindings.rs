@@ -21,4 +21,4 @@ wasmtime::component::bindgen!({
 });
 
 pub use edgewright::plugin::{counter, http_client, kv, log, metrics, request, response, types};
-pub use exports::edgewright::plugin::{error_filter, log_filter, upstream_request_filter};
+pub use exports::edgewright::plugin::{error_filter, upstream_request_filter};

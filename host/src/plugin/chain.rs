@@ -13,7 +13,8 @@ use super::call::{
 };
 use super::configuration::ConfigId;
 use super::exchange::{
-    BodyDecision, CallRecord, Decision, ErrorDecision, Exchange, Failure, Lent, Piece, Place, PluginResponse,
+    BodyDecision, CallRecord, Decision, ErrorDecision, Exchange, Failure, HeadSizes, Lent, Piece, Place,
+    PluginResponse,
 };
 use super::loaded::Plugin;
 use crate::config::model::{Codings, OnFailure};
@@ -28,6 +29,7 @@ pub struct Chain {
     phases: [Box<[Link]>; Phase::ALL.len()],
     request_body: BodyPlan,
     identity: bool,
+    logs_response: bool,
     /// Plugins that want instances made ahead.
     fresh: Box<[Link]>,
 }
@@ -54,6 +56,9 @@ impl Chain {
             identity: links.iter().any(|link| {
                 link.plugin.has(Phase::ResponseBody) && link.plugin.bodies().codings() == Codings::Identity
             }),
+            logs_response: links
+                .iter()
+                .any(|link| link.plugin.has(Phase::Log) && link.plugin.knows_response()),
             phases: Phase::ALL.map(having),
             request_body: BodyPlan::of(links.iter().map(|link| link.plugin.bodies().request())),
             fresh: links.iter().filter(|link| link.plugin.is_fresh()).cloned().collect(),
@@ -218,6 +223,11 @@ impl Chain {
         ErrorDecision::Next
     }
 
+    /// Whether any plugin with `log-filter` can ask for the response that was sent: showing it takes a copy.
+    pub fn logs_response(&self) -> bool {
+        self.logs_response
+    }
+
     /// `log-filter`, in the order of the chain. The exchange must have its entry. A failure has no effect.
     pub async fn on_log(&self, lent: &mut Lent) {
         enter(lent, Phase::Log);
@@ -308,11 +318,14 @@ fn record(calls: &mut Vec<CallRecord>, call: CallRecord) {
 fn enter(lent: &mut Lent, phase: Phase) {
     if let Some(exchange) = lent.exchange_mut() {
         exchange.phase = phase;
+        // The host may have changed the heads since the phase before.
+        exchange.sizes = HeadSizes::default();
     }
 }
 
 fn replace(lent: &mut Lent, response: &mut PluginResponse) {
     if let Some(exchange) = lent.exchange_mut() {
+        exchange.sizes.response = None;
         exchange.heads.replace_response(response.status, std::mem::take(&mut response.headers));
     }
 }

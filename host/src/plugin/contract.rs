@@ -144,6 +144,11 @@ impl Survey {
         names.filter(|name| name.starts_with(NAMESPACE)).find_map(|name| Some(name.split_once('@')?.1))
     }
 
+    /// Whether it imports an interface of the contract.
+    pub(super) fn imports(&self, interface: &str) -> bool {
+        self.imports.iter().any(|import| ours(&import.name) == Some((interface, true)))
+    }
+
     /// Whether it imports something that may wait, and so must run on a fiber. Only the clock makes something
     /// that is not ready yet, and `poll` waits for it: language runtimes import the one without the other.
     pub(super) fn waits(&self) -> bool {

@@ -1,12 +1,15 @@
 //! WIT ↔ http types: the only place where one becomes the other. What a plugin sends is checked here, so that
 //! what comes out is fit to be sent.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tracing::Level;
+use wasmtime::component::{ComponentType, Lower};
 
-use super::bindings::{error_filter, log, log_filter, types, upstream_request_filter};
-use super::exchange::{Attempt, AttributeRefused, Entry, Piece, Place, PluginResponse, Trouble};
+use super::bindings::{error_filter, log, types, upstream_request_filter};
+use super::exchange::{Attempt, AttributeRefused, Entry, HeadSize, Piece, Place, PluginResponse, Trouble};
 use super::head;
 
 /// Bytes of a response that a plugin makes.
@@ -57,7 +60,7 @@ pub(super) fn response(made: types::Response) -> Result<PluginResponse, String> 
         };
         let name = head::name(&line.name).map_err(&refused)?;
         let value = head::value(line.value).map_err(&refused)?;
-        bytes += head::line(&name, &value);
+        bytes += HeadSize::of_line(&name, &value).bytes;
         headers.push((name, value));
     }
     if bytes > head::HEAD {
@@ -101,17 +104,35 @@ pub(super) fn trouble(trouble: Option<&Trouble>) -> error_filter::Failure {
     }
 }
 
+/// WIT `log-filter.entry`, whose texts are the request's own: the generated type would have a copy of each.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct FinishedEntry {
+    status: u16,
+    #[component(name = "duration-us")]
+    duration_us: u64,
+    #[component(name = "request-bytes")]
+    request_bytes: u64,
+    #[component(name = "response-bytes")]
+    response_bytes: u64,
+    upstream: Option<Arc<str>>,
+    peer: Option<Arc<str>>,
+    #[component(name = "decided-by")]
+    decided_by: Option<Arc<str>>,
+    error: Option<&'static str>,
+}
+
 /// The finished request.
-pub(super) fn entry(entry: &Entry) -> log_filter::Entry {
-    log_filter::Entry {
+pub(super) fn entry(entry: &Entry) -> FinishedEntry {
+    FinishedEntry {
         status: entry.status,
         duration_us: u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX),
         request_bytes: entry.request_bytes,
         response_bytes: entry.response_bytes,
-        upstream: entry.upstream.as_deref().map(str::to_owned),
+        upstream: entry.upstream.clone(),
         peer: entry.peer.clone(),
-        decided_by: entry.decided_by.as_deref().map(str::to_owned),
-        error: entry.error.map(str::to_owned),
+        decided_by: entry.decided_by.clone(),
+        error: entry.error,
     }
 }
 

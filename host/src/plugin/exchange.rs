@@ -2,6 +2,8 @@
 //! no Pingora: heads are reached through [`Heads`], which the proxy implements. Knows no Wasmtime either.
 
 mod failure;
+mod field_name;
+mod head_size;
 
 use std::any::Any;
 use std::net::IpAddr;
@@ -16,6 +18,9 @@ use crate::ids::UpstreamId;
 use crate::phase::Phase;
 
 pub use failure::Failure;
+pub use field_name::FieldName;
+pub(super) use head_size::HeadSize;
+pub use head_size::HeadSizes;
 
 /// The heads of a request and its response. Checks nothing: the limits of the contract are held by the
 /// imports that call it.
@@ -23,9 +28,9 @@ pub trait Heads: Any + Send + Sync {
     /// Method, target, version and header lines of the request.
     fn request(&self) -> &http::request::Parts;
     /// Replaces every line of that name.
-    fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue);
+    fn insert_request_header(&mut self, name: FieldName, value: HeaderValue);
     /// Adds a line of that name.
-    fn append_request_header(&mut self, name: HeaderName, value: HeaderValue);
+    fn append_request_header(&mut self, name: FieldName, value: HeaderValue);
     /// Removes every line of that name.
     fn remove_request_header(&mut self, name: &HeaderName);
     fn set_method(&mut self, method: Method);
@@ -37,8 +42,8 @@ pub trait Heads: Any + Send + Sync {
     /// Status and header lines of the response; `None` before there is one.
     fn response(&self) -> Option<&http::response::Parts>;
     fn set_status(&mut self, status: StatusCode);
-    fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue);
-    fn append_response_header(&mut self, name: HeaderName, value: HeaderValue);
+    fn insert_response_header(&mut self, name: FieldName, value: HeaderValue);
+    fn append_response_header(&mut self, name: FieldName, value: HeaderValue);
     fn remove_response_header(&mut self, name: &HeaderName);
     /// Puts another response in the place of the one there is, or where there is none: its status and lines,
     /// and nothing of the old ones.
@@ -49,6 +54,8 @@ pub trait Heads: Any + Send + Sync {
 /// call runs, it is in the instance's store and nowhere else.
 pub struct Exchange {
     pub heads: Box<dyn Heads>,
+    /// How large they are, in a phase in which a plugin changed them.
+    pub sizes: HeadSizes,
     pub facts: Facts,
     /// The phase that runs: decides what can be written.
     pub phase: Phase,
@@ -269,7 +276,7 @@ pub struct Entry {
     pub request_bytes: u64,
     pub response_bytes: u64,
     pub upstream: Option<Arc<str>>,
-    pub peer: Option<String>,
+    pub peer: Option<Arc<str>>,
     pub decided_by: Option<Arc<str>>,
     pub error: Option<&'static str>,
 }

@@ -4,6 +4,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::bindings::types::HeaderError;
+use super::exchange::{FieldName, HeadSize};
 
 /// Bytes of a name.
 const NAME: usize = 256;
@@ -16,9 +17,6 @@ pub(super) const LINES: usize = 128;
 
 /// Bytes of a head, each line with its `: ` and line end.
 pub(super) const HEAD: usize = 64 * 1024;
-
-/// What a line has beside its name and value.
-const LINE: usize = 4;
 
 /// Fields that the host keeps true.
 const HOST_OWNED: [&str; 9] = [
@@ -35,14 +33,25 @@ const HOST_OWNED: [&str; 9] = [
 
 /// A name that a plugin may write.
 pub(super) fn name(name: &str) -> Result<HeaderName, HeaderError> {
-    if name.starts_with(':') {
-        return Err(HeaderError::HostOwned);
-    }
+    may_be_written(name)?;
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::InvalidName)
+}
+
+/// As [`name`], of a line that goes into a head of the exchange.
+pub(super) fn field(name: String) -> Result<FieldName, HeaderError> {
+    may_be_written(&name)?;
+    FieldName::new(name).ok_or(HeaderError::InvalidName)
+}
+
+fn may_be_written(name: &str) -> Result<(), HeaderError> {
+    let is_owned = || HOST_OWNED.iter().any(|owned| owned.eq_ignore_ascii_case(name));
     if name.len() > NAME {
-        return Err(HeaderError::InvalidName);
+        Err(HeaderError::InvalidName)
+    } else if name.starts_with(':') || is_owned() {
+        Err(HeaderError::HostOwned)
+    } else {
+        Ok(())
     }
-    let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::InvalidName)?;
-    if HOST_OWNED.contains(&name.as_str()) { Err(HeaderError::HostOwned) } else { Ok(name) }
 }
 
 /// A value that a plugin may write, without the white space around it. Other control characters than the
@@ -60,27 +69,26 @@ pub(super) fn value(value: Vec<u8>) -> Result<HeaderValue, HeaderError> {
     value.map_err(|_| HeaderError::InvalidValue)
 }
 
-/// Whether a head has room for one more line. `replaced` names lines that go away for it.
+/// Whether a head has room for one more line, which it then counts as having. `size` is what is known of the head;
+/// `replaced` names lines that go away for the new one. The head is summed up only where nothing is known of it, or
+/// where what is known says that there is no room.
 pub(super) fn room(
     head: &HeaderMap,
-    name: &HeaderName,
-    value: &HeaderValue,
-    replaced: Option<&HeaderName>,
+    size: &mut Option<HeadSize>,
+    line: HeadSize,
+    replaced: Option<&FieldName>,
 ) -> Result<(), HeaderError> {
-    let mut lines = 1;
-    let mut bytes = line(name, value);
-    for (name, value) in head {
-        if replaced != Some(name) {
-            lines += 1;
-            bytes += line(name, value);
-        }
+    let known = size.map(|size| size.with(line)).filter(fits);
+    let after = known.unwrap_or_else(|| HeadSize::of(head, replaced).with(line));
+    if !fits(&after) {
+        return Err(HeaderError::TooLarge);
     }
-    if lines > LINES || bytes > HEAD { Err(HeaderError::TooLarge) } else { Ok(()) }
+    *size = Some(after);
+    Ok(())
 }
 
-/// Bytes of one line.
-pub(super) fn line(name: &HeaderName, value: &HeaderValue) -> usize {
-    name.as_str().len() + value.len() + LINE
+fn fits(size: &HeadSize) -> bool {
+    size.lines <= LINES && size.bytes <= HEAD
 }
 
 fn trim(mut value: &[u8]) -> &[u8] {
@@ -130,21 +138,47 @@ mod tests {
 
     #[test]
     fn heads_are_bounded() {
+        let field = |name: &str| FieldName::new(name.to_owned()).expect("a name");
+        let (name, value) = (HeaderName::from_static("a"), HeaderValue::from_static("1"));
         let mut head = HeaderMap::new();
-        let (key, value) = (HeaderName::from_static("a"), HeaderValue::from_static("1"));
         for _ in 0..LINES - 1 {
-            head.append(key.clone(), value.clone());
+            head.append(name.clone(), value.clone());
         }
-        let other = HeaderName::from_static("b");
-        assert_eq!(room(&head, &other, &value, None), Ok(()));
-        head.append(key.clone(), value.clone());
-        assert_eq!(room(&head, &other, &value, None), Err(HeaderError::TooLarge));
-        assert_eq!(room(&head, &key, &value, Some(&key)), Ok(()));
-        let mut head = HeaderMap::new();
+        let (line, mut size) = (HeadSize::of_line(&name, &value), None);
+        assert_eq!(room(&head, &mut size, line, None), Ok(()));
+        head.append(name, value);
+        assert_eq!(room(&head, &mut size, line, None), Err(HeaderError::TooLarge));
+        assert_eq!(room(&head, &mut None, line, None), Err(HeaderError::TooLarge));
+        assert_eq!(room(&head, &mut size, line, Some(&field("A"))), Ok(()));
+        head.clear();
         for name in ["c", "d", "e", "f"] {
             head.insert(name, HeaderValue::from_str(&"v".repeat(16_000)).expect("a value"));
         }
         let large = HeaderValue::from_str(&"v".repeat(2_000)).expect("a value");
-        assert_eq!(room(&head, &other, &large, None), Err(HeaderError::TooLarge));
+        let large = HeadSize::of_field(&field("b"), &large);
+        assert_eq!(room(&head, &mut None, large, None), Err(HeaderError::TooLarge));
+    }
+
+    #[test]
+    fn what_is_known_of_a_head_is_never_too_little() {
+        let value = HeaderValue::from_static("1");
+        let field = |name: String| FieldName::new(name).expect("a name");
+        let (mut head, mut size) = (HeaderMap::new(), None);
+        let (mut taken, mut refused) = (0, 0);
+        for number in 0..1_000 {
+            // The same name again and again, and now and then a new one, until there is no room for those.
+            let name = field(format!("x-{}", if number % 3 == 0 { number } else { 1 }));
+            let line = HeadSize::of_field(&name, &value);
+            match room(&head, &mut size, line, Some(&name)) {
+                Ok(()) => {
+                    head.insert(HeaderName::from_bytes(name.as_bytes()).expect("a name"), value.clone());
+                    taken += 1;
+                }
+                Err(_) => refused += 1,
+            }
+            let exact = HeadSize::of(&head, None);
+            assert!(fits(&exact) && size.is_some_and(|size| size.lines >= exact.lines), "{size:?} {exact:?}");
+        }
+        assert_eq!((head.len(), taken > 600, refused > 100), (LINES, true, true), "{taken} {refused}");
     }
 }

@@ -9,9 +9,10 @@ use wasmtime::component::{self, ComponentExportIndex, ComponentNamedList, Lift, 
 
 use super::bindings::error_filter::{self, ErrorVerdict};
 use super::bindings::types::{BodyVerdict, Chunk, Verdict};
-use super::bindings::{log_filter, upstream_request_filter};
+use super::bindings::upstream_request_filter;
 use super::blueprint::Exports;
 use super::configuration::ConfigId;
+use super::convert::FinishedEntry;
 use super::epoch::Pulse;
 use super::exchange::{Exchange, Failure};
 use super::failure::Ended;
@@ -55,7 +56,7 @@ pub(super) struct Functions {
     pub(super) response: Option<TypedFunc<(u32,), (Verdict,)>>,
     pub(super) response_body: Option<TypedFunc<(u32, Chunk), (BodyVerdict,)>>,
     pub(super) error: Option<TypedFunc<(u32, error_filter::Failure), (ErrorVerdict,)>>,
-    pub(super) log: Option<TypedFunc<(u32, log_filter::Entry), ()>>,
+    pub(super) log: Option<TypedFunc<(u32, FinishedEntry), ()>>,
 }
 
 impl Functions {

@@ -270,6 +270,11 @@ impl Plugin {
         self.survey.export(phase.name()).is_some() && self.bodies.call(phase)
     }
 
+    /// Whether it can ask for the response at all.
+    pub(super) fn knows_response(&self) -> bool {
+        self.survey.imports("response")
+    }
+
     pub(super) fn bodies(&self) -> Bodies {
         self.bodies
     }

@@ -19,7 +19,8 @@ use crate::observe::access_log::AccessLog;
 use crate::phase::Phase;
 use crate::plugin::Chain;
 use crate::plugin::exchange::{
-    Attributes, Decision, Entry, Exchange, Facts, Heads, HttpCalls, Lent, PassedOver, PluginResponse,
+    Attributes, Decision, Entry, Exchange, Facts, HeadSizes, Heads, HttpCalls, Lent, PassedOver,
+    PluginResponse,
 };
 use crate::snapshot::{Generation, RouteEntry, Version};
 use crate::upstream::{Endpoint, Hold, Peer, Retrying, Upstream};
@@ -221,7 +222,9 @@ impl Ctx {
 
     /// Lends the finished request and what was sent, for `log-filter`.
     pub(crate) fn lend_finished(&mut self, session: &mut Session, entry: Entry) -> bool {
-        let sent = session.response_written().cloned();
+        // A copy of it, where anyone can ask for it.
+        let wanted = self.chain().is_some_and(Chain::logs_response);
+        let sent = session.response_written().filter(|_| wanted).cloned();
         if !self.lend_request(session, Phase::Log) {
             return false;
         }
@@ -263,6 +266,7 @@ impl Ctx {
         if self.lent.is_none() {
             let exchange = Exchange {
                 heads: SessionHeads::empty()?,
+                sizes: HeadSizes::default(),
                 facts: self.facts.clone()?,
                 phase: Phase::Request,
                 attributes: Attributes::default(),

@@ -8,7 +8,7 @@ use http::uri::{Authority, PathAndQuery};
 use http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use pingora::http::{RequestHeader, ResponseHeader};
 
-use crate::plugin::exchange::Heads;
+use crate::plugin::exchange::{FieldName, Heads};
 
 use super::forwarded;
 
@@ -129,13 +129,13 @@ impl Heads for SessionHeads {
         replace_host(&mut self.request, authority);
     }
 
-    fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue) {
-        // Only a name that Pingora can't spell is refused, and a `HeaderName` is none.
-        let _ = self.request.insert_header(name, value);
+    fn insert_request_header(&mut self, name: FieldName, value: HeaderValue) {
+        // Only a name that is no token is refused, and a `FieldName` is one.
+        let _ = self.request.insert_header(name.into_bytes(), value);
     }
 
-    fn append_request_header(&mut self, name: HeaderName, value: HeaderValue) {
-        let _ = self.request.append_header(name, value);
+    fn append_request_header(&mut self, name: FieldName, value: HeaderValue) {
+        let _ = self.request.append_header(name.into_bytes(), value);
     }
 
     fn remove_request_header(&mut self, name: &HeaderName) {
@@ -162,15 +162,15 @@ impl Heads for SessionHeads {
         }
     }
 
-    fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue) {
+    fn insert_response_header(&mut self, name: FieldName, value: HeaderValue) {
         if let Some(head) = self.response_mut() {
-            let _ = head.insert_header(name, value);
+            let _ = head.insert_header(name.into_bytes(), value);
         }
     }
 
-    fn append_response_header(&mut self, name: HeaderName, value: HeaderValue) {
+    fn append_response_header(&mut self, name: FieldName, value: HeaderValue) {
         if let Some(head) = self.response_mut() {
-            let _ = head.append_header(name, value);
+            let _ = head.append_header(name.into_bytes(), value);
         }
     }
 

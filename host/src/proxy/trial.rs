@@ -11,8 +11,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use crate::phase::Phase;
 use crate::plugin::Chain;
 use crate::plugin::exchange::{
-    Attempt, Attributes, CallRecord, Decision, Entry, Exchange, Failure, HttpCalls, Lent, PassedOver,
-    PluginResponse, UpstreamNames,
+    Attempt, Attributes, CallRecord, Decision, Entry, Exchange, Failure, HeadSizes, HttpCalls, Lent,
+    PassedOver, PluginResponse, UpstreamNames,
 };
 use crate::snapshot::Policy;
 
@@ -87,6 +87,7 @@ pub async fn play(
     let request_id = Arc::clone(&facts.request_id);
     let mut lent = Lent::new(Exchange {
         heads,
+        sizes: HeadSizes::default(),
         facts,
         phase: Phase::Request,
         attributes: Attributes::default(),

@@ -11,7 +11,7 @@ use edgewright::config::model::{Body, Grants, Isolation, Limits, OnFailure, Quar
 use edgewright::ids::UpstreamId;
 use edgewright::phase::Phase;
 use edgewright::plugin::exchange::{
-    Attributes, Exchange, Facts, Heads, HttpCalls, PassedOver, UpstreamNames,
+    Attributes, Exchange, Facts, FieldName, HeadSizes, Heads, HttpCalls, PassedOver, UpstreamNames,
 };
 use edgewright::plugin::{
     Chain, Compiler, Engine, EngineOptions, Lent, LoadError, Plugin, PluginSpec, Ticking,
@@ -138,6 +138,7 @@ fn lend(
     }
     Lent::new(Exchange {
         heads: Box::new(Message { request, response, trouble }),
+        sizes: HeadSizes::default(),
         facts: Facts {
             raw_target: Bytes::from_static(b"/path?query"),
             authority: "a.test".into(),
@@ -176,6 +177,11 @@ pub(crate) fn response_header<'a>(lent: &'a Lent, name: &str) -> Option<&'a str>
     response.headers.get(name).map(|value| value.to_str().expect("text"))
 }
 
+/// As the library has it.
+fn known(name: &FieldName) -> HeaderName {
+    HeaderName::from_bytes(name.as_bytes()).expect("a name")
+}
+
 struct NoUpstreams;
 
 impl UpstreamNames for NoUpstreams {
@@ -194,12 +200,12 @@ impl Heads for Message {
         &self.request
     }
 
-    fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue) {
-        self.request.headers.insert(name, value);
+    fn insert_request_header(&mut self, name: FieldName, value: HeaderValue) {
+        self.request.headers.insert(known(&name), value);
     }
 
-    fn append_request_header(&mut self, name: HeaderName, value: HeaderValue) {
-        self.request.headers.append(name, value);
+    fn append_request_header(&mut self, name: FieldName, value: HeaderValue) {
+        self.request.headers.append(known(&name), value);
     }
 
     fn remove_request_header(&mut self, name: &HeaderName) {
@@ -228,15 +234,15 @@ impl Heads for Message {
         }
     }
 
-    fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue) {
+    fn insert_response_header(&mut self, name: FieldName, value: HeaderValue) {
         if let Some(response) = &mut self.response {
-            response.headers.insert(name, value);
+            response.headers.insert(known(&name), value);
         }
     }
 
-    fn append_response_header(&mut self, name: HeaderName, value: HeaderValue) {
+    fn append_response_header(&mut self, name: FieldName, value: HeaderValue) {
         if let Some(response) = &mut self.response {
-            response.headers.append(name, value);
+            response.headers.append(known(&name), value);
         }
     }
 

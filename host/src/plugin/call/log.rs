@@ -4,9 +4,8 @@ use wasmtime::component::TypedFunc;
 
 use super::{Hook, Outcome};
 use crate::phase::Phase;
-use crate::plugin::bindings::log_filter::Entry;
 use crate::plugin::configuration::ConfigId;
-use crate::plugin::convert;
+use crate::plugin::convert::{self, FinishedEntry};
 use crate::plugin::exchange::{self, Exchange};
 use crate::plugin::instance::Functions;
 
@@ -14,7 +13,7 @@ use crate::plugin::instance::Functions;
 pub(in crate::plugin) struct LogFilter;
 
 impl Hook for LogFilter {
-    type Params = (u32, Entry);
+    type Params = (u32, FinishedEntry);
     type Returned = ();
 
     const PHASE: Phase = Phase::Log;

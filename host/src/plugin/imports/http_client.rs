@@ -9,6 +9,7 @@ use http_body_util::Full;
 use crate::plugin::bindings::http_client::{self, Answer, Call, HttpError};
 use crate::plugin::bindings::types::Header;
 use crate::plugin::capability::http::{self, Http, NoAnswer};
+use crate::plugin::exchange::HeadSize;
 use crate::plugin::head;
 use crate::plugin::imports::not_granted;
 use crate::plugin::store::State;
@@ -66,9 +67,11 @@ fn request(call: Call) -> Result<Request<Full<Bytes>>, HttpError> {
     let mut request = Request::new(Full::new(Bytes::from(call.body)));
     *request.method_mut() = method;
     *request.uri_mut() = uri;
+    let mut size = None;
     for Header { name, value } in call.headers {
         let (name, value) = (head::name(&name).map_err(invalid)?, head::value(value).map_err(invalid)?);
-        head::room(request.headers(), &name, &value, None).map_err(invalid)?;
+        let line = HeadSize::of_line(&name, &value);
+        head::room(request.headers(), &mut size, line, None).map_err(invalid)?;
         request.headers_mut().append(name, value);
     }
     Ok(request)

@@ -9,7 +9,7 @@ use http::uri::PathAndQuery;
 use crate::phase::Phase;
 use crate::plugin::bindings::request::{self, HashKeyError, TlsInfo, UpstreamError};
 use crate::plugin::bindings::types::{AttributeError, Header, HeaderError, TargetError};
-use crate::plugin::exchange::{Exchange, Facts, Heads};
+use crate::plugin::exchange::{Exchange, Facts, HeadSize, Heads};
 use crate::plugin::store::State;
 use crate::plugin::{convert, head, target};
 
@@ -34,12 +34,12 @@ impl request::Host for State {
 
     fn set_header(&mut self, name: String, value: Vec<u8>) -> wasmtime::Result<Result<(), HeaderError>> {
         self.charge()?;
-        Ok(set_header(self, &name, value))
+        Ok(set_header(self, name, value))
     }
 
     fn append_header(&mut self, name: String, value: Vec<u8>) -> wasmtime::Result<Result<(), HeaderError>> {
         self.charge()?;
-        Ok(append_header(self, &name, value))
+        Ok(append_header(self, name, value))
     }
 
     fn remove_header(&mut self, name: String) -> wasmtime::Result<Result<(), HeaderError>> {
@@ -166,24 +166,26 @@ impl request::Host for State {
     }
 }
 
-fn set_header(state: &mut State, name: &str, value: Vec<u8>) -> Result<(), HeaderError> {
-    let heads = writable(state).ok_or(HeaderError::WrongPhase)?;
-    let (name, value) = (head::name(name)?, head::value(value)?);
-    head::room(&heads.request().headers, &name, &value, Some(&name))?;
+fn set_header(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderError> {
+    let Exchange { heads, sizes, .. } = writable(state).ok_or(HeaderError::WrongPhase)?;
+    let (name, value) = (head::field(name)?, head::value(value)?);
+    let line = HeadSize::of_field(&name, &value);
+    head::room(&heads.request().headers, &mut sizes.request, line, Some(&name))?;
     heads.insert_request_header(name, value);
     Ok(())
 }
 
-fn append_header(state: &mut State, name: &str, value: Vec<u8>) -> Result<(), HeaderError> {
-    let heads = writable(state).ok_or(HeaderError::WrongPhase)?;
-    let (name, value) = (head::name(name)?, head::value(value)?);
-    head::room(&heads.request().headers, &name, &value, None)?;
+fn append_header(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderError> {
+    let Exchange { heads, sizes, .. } = writable(state).ok_or(HeaderError::WrongPhase)?;
+    let (name, value) = (head::field(name)?, head::value(value)?);
+    let line = HeadSize::of_field(&name, &value);
+    head::room(&heads.request().headers, &mut sizes.request, line, None)?;
     heads.append_request_header(name, value);
     Ok(())
 }
 
 fn remove_header(state: &mut State, name: &str) -> Result<(), HeaderError> {
-    let heads = writable(state).ok_or(HeaderError::WrongPhase)?;
+    let heads = &mut writable(state).ok_or(HeaderError::WrongPhase)?.heads;
     heads.remove_request_header(&head::name(name)?);
     Ok(())
 }
@@ -196,23 +198,25 @@ fn set_method(state: &mut State, method: &str) -> Result<(), TargetError> {
 }
 
 fn set_authority(state: &mut State, authority: &str) -> Result<(), TargetError> {
-    let heads = writable(state).ok_or(TargetError::WrongPhase)?;
+    let Exchange { heads, sizes, .. } = writable(state).ok_or(TargetError::WrongPhase)?;
+    // It is more than one line that changes.
+    sizes.request = None;
     heads.set_authority(target::authority(authority).ok_or(TargetError::Invalid)?);
     Ok(())
 }
 
 fn set_path(state: &mut State, path: &str) -> Result<(), TargetError> {
-    let heads = writable(state).ok_or(TargetError::WrongPhase)?;
+    let heads = &mut writable(state).ok_or(TargetError::WrongPhase)?.heads;
     let path = target::path(path).ok_or(TargetError::Invalid)?;
     let target = target::join(&path, heads.request().uri.query());
-    put_target(heads, target)
+    put_target(&mut **heads, target)
 }
 
 fn set_query(state: &mut State, query: Option<&str>) -> Result<(), TargetError> {
-    let heads = writable(state).ok_or(TargetError::WrongPhase)?;
+    let heads = &mut writable(state).ok_or(TargetError::WrongPhase)?.heads;
     let query = query.map(|query| target::query(query).ok_or(TargetError::Invalid)).transpose()?;
     let target = target::join(heads.request().uri.path(), query.as_deref());
-    put_target(heads, target)
+    put_target(&mut **heads, target)
 }
 
 fn put_target(heads: &mut dyn Heads, target: Option<PathAndQuery>) -> Result<(), TargetError> {
@@ -255,12 +259,10 @@ fn facts(state: &State) -> Option<&Facts> {
     state.exchange.as_deref().map(|exchange| &exchange.facts)
 }
 
-/// The heads, where the request can be changed: in `request-filter`, and for an attempt.
-fn writable(state: &mut State) -> Option<&mut dyn Heads> {
-    match state.exchange.as_deref_mut()? {
-        Exchange { phase: Phase::Request | Phase::UpstreamRequest, heads, .. } => Some(&mut **heads),
-        _ => None,
-    }
+/// The exchange, where the request can be changed: in `request-filter`, and for an attempt.
+fn writable(state: &mut State) -> Option<&mut Exchange> {
+    let exchange = state.exchange.as_deref_mut()?;
+    matches!(exchange.phase, Phase::Request | Phase::UpstreamRequest).then_some(exchange)
 }
 
 /// The heads, where all of the request can be changed: in `request-filter`.

@@ -5,7 +5,7 @@ use http::{HeaderMap, StatusCode};
 use crate::phase::Phase;
 use crate::plugin::bindings::response;
 use crate::plugin::bindings::types::{Header, HeaderError};
-use crate::plugin::exchange::Heads;
+use crate::plugin::exchange::{Exchange, HeadSize};
 use crate::plugin::store::State;
 use crate::plugin::{convert, head};
 
@@ -17,7 +17,9 @@ impl response::Host for State {
 
     fn set_status(&mut self, status: u16) -> wasmtime::Result<Result<(), response::StatusError>> {
         self.charge()?;
-        let Ok(heads) = writable(self) else { return Ok(Err(response::StatusError::WrongPhase)) };
+        let Ok(Exchange { heads, .. }) = writable(self) else {
+            return Ok(Err(response::StatusError::WrongPhase));
+        };
         let upgraded = heads.response().is_some_and(|parts| parts.status == StatusCode::SWITCHING_PROTOCOLS);
         match convert::status(status) {
             Some(status) if !upgraded => {
@@ -45,12 +47,12 @@ impl response::Host for State {
 
     fn set_header(&mut self, name: String, value: Vec<u8>) -> wasmtime::Result<Result<(), HeaderError>> {
         self.charge()?;
-        Ok(set(self, &name, value))
+        Ok(set(self, name, value))
     }
 
     fn append_header(&mut self, name: String, value: Vec<u8>) -> wasmtime::Result<Result<(), HeaderError>> {
         self.charge()?;
-        Ok(append(self, &name, value))
+        Ok(append(self, name, value))
     }
 
     fn remove_header(&mut self, name: String) -> wasmtime::Result<Result<(), HeaderError>> {
@@ -59,28 +61,30 @@ impl response::Host for State {
     }
 }
 
-fn set(state: &mut State, name: &str, value: Vec<u8>) -> Result<(), HeaderError> {
-    let heads = writable(state)?;
-    let (name, value) = (head::name(name)?, head::value(value)?);
+fn set(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderError> {
+    let Exchange { heads, sizes, .. } = writable(state)?;
+    let (name, value) = (head::field(name)?, head::value(value)?);
     if let Some(parts) = heads.response() {
-        head::room(&parts.headers, &name, &value, Some(&name))?;
+        let line = HeadSize::of_field(&name, &value);
+        head::room(&parts.headers, &mut sizes.response, line, Some(&name))?;
     }
     heads.insert_response_header(name, value);
     Ok(())
 }
 
-fn append(state: &mut State, name: &str, value: Vec<u8>) -> Result<(), HeaderError> {
-    let heads = writable(state)?;
-    let (name, value) = (head::name(name)?, head::value(value)?);
+fn append(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderError> {
+    let Exchange { heads, sizes, .. } = writable(state)?;
+    let (name, value) = (head::field(name)?, head::value(value)?);
     if let Some(parts) = heads.response() {
-        head::room(&parts.headers, &name, &value, None)?;
+        let line = HeadSize::of_field(&name, &value);
+        head::room(&parts.headers, &mut sizes.response, line, None)?;
     }
     heads.append_response_header(name, value);
     Ok(())
 }
 
 fn remove(state: &mut State, name: &str) -> Result<(), HeaderError> {
-    let heads = writable(state)?;
+    let heads = &mut writable(state)?.heads;
     heads.remove_response_header(&head::name(name)?);
     Ok(())
 }
@@ -93,13 +97,11 @@ fn headers(state: &State) -> Option<&HeaderMap> {
     parts(state).map(|parts| &parts.headers)
 }
 
-/// The heads, where the response can be changed: in `response-filter`, and where it waits for its body.
-fn writable(state: &mut State) -> Result<&mut dyn Heads, HeaderError> {
+/// The exchange, where the response can be changed: in `response-filter`, and where it waits for its body.
+fn writable(state: &mut State) -> Result<&mut Exchange, HeaderError> {
     let Some(exchange) = state.exchange.as_deref_mut() else { return Err(HeaderError::WrongPhase) };
     match exchange.phase {
-        Phase::Response | Phase::ResponseBody if exchange.heads.response().is_some() => {
-            Ok(&mut *exchange.heads)
-        }
+        Phase::Response | Phase::ResponseBody if exchange.heads.response().is_some() => Ok(exchange),
         _ => Err(HeaderError::WrongPhase),
     }
 }

@@ -54,7 +54,7 @@ fn entry(session: &Session, ctx: &Ctx, status: u16, duration: Duration) -> Entry
         request_bytes: session.body_bytes_read() as u64,
         response_bytes: session.body_bytes_sent() as u64,
         upstream: upstream(ctx),
-        peer: ctx.peer().map(ToString::to_string),
+        peer: ctx.peer().map(|peer| peer.to_string().into()),
         decided_by: ctx.decided_by.clone(),
         error: ctx.failed.as_ref().map(|failed| failed.kind.word()),
     }
