@@ -165,6 +165,7 @@ impl ProxyHttp for EdgeProxy {
         ctx: &mut Box<Ctx>,
     ) -> Result<Option<Duration>> {
         phase::response_body::run(session, ctx, body, end_of_stream)?;
+        ctx.traces.response_bytes += body.as_ref().map_or(0, Bytes::len) as u64;
         Ok(None)
     }
 

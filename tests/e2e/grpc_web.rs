@@ -55,6 +55,9 @@ fn what_is_no_binary_grpc_web_goes_on_as_it_is() {
     check("/shop.Orders/Get", "application/grpc-web-text");
     check("/shop.Orders/Get", "application/json");
     check("/other", "application/grpc-web+proto");
+    // gRPC of a client that speaks HTTP/1.1: it gets everything but the trailers.
+    check("/shop.Orders/Get", "application/grpc");
+    check("/other", "application/grpc+proto");
 }
 
 #[test]

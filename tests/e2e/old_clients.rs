@@ -111,3 +111,26 @@ fn case_11_a_preface_in_two_writes_is_http_2() {
     assert_eq!(origin.last().head.start, b"GET / HTTP/1.1");
     assert_eq!(proxy.access_log(1)[0]["protocol"], "HTTP/2");
 }
+
+/// As scripts do that send a file and end their side with it. One answer of five in time is enough: a busy machine may
+/// take longer than the proxy waits to learn whether such a client is gone.
+#[test]
+fn a_client_that_ends_its_side_behind_the_request_gets_its_answer() {
+    let origin = Origin::script(|_, wire| {
+        // Nothing comes meanwhile: a moment of work.
+        wire.patience(Some(Duration::from_millis(100)));
+        let _ = wire.fill();
+        wire.patience(None);
+        wire.send(edgewright_tests::origin::OK.as_bytes())
+    });
+    let proxy = Setup::new().upstream("main", &origin).route("default", "", "main").start();
+    let request = edgewright_tests::ask("POST", "/x").body("all of it");
+    let answered = (0..5).any(|_| {
+        let mut client = proxy.connect();
+        client.send(request.bytes());
+        client.finish();
+        let answer = client.try_response_to("POST");
+        answer.is_ok_and(|answer| answer.status == 200) && client.closes_within(DEADLINE)
+    });
+    assert!(answered);
+}

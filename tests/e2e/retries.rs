@@ -205,3 +205,26 @@ fn g18_an_upstream_that_closes_early_costs_no_get() {
     }
     assert!(origin.connections() > 100, "{} connections", origin.connections());
 }
+
+/// An upstream whose own limit is longer than the proxy's closes no connection that a request is sent on.
+#[test]
+fn g18_no_post_is_lost_where_the_proxy_closes_first() {
+    let origin = Origin::script(|_, wire| {
+        wire.send(OK.as_bytes())?;
+        wire.patience(Some(Duration::from_secs(1)));
+        if wire.fill().is_ok_and(|count| count > 0) {
+            wire.patience(Some(edgewright_tests::DEADLINE));
+            return Ok(());
+        }
+        Err(ErrorKind::ConnectionAborted.into())
+    });
+    let proxy = start(&[&origin], "timeouts = { idle = \"50ms\" }");
+    let mut client = proxy.connect();
+    for number in 1..=5 {
+        assert_eq!(client.ask(&ask("POST", "/x").body("once")).status, 200, "POST {number}");
+        // As long as the upstream waits.
+        assert!(!client.closes_within(Duration::from_secs(1)));
+        client.patience();
+    }
+    assert_eq!(origin.requests().len(), 5);
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use edgewright_tests::{Connection, DEADLINE, Gate, Origin, Proxy, Setup, get, wait_for};
+use edgewright_tests::{Connection, DEADLINE, Gate, Origin, Proxy, Setup, ask, get, wait_for};
 use rustix::process::Signal;
 
 fn gated(grace: &str) -> (Proxy, Origin, Gate) {
@@ -73,6 +73,30 @@ fn a_request_that_takes_too_long_is_cut_at_the_end_of_the_grace() {
     let line: serde_json::Value = serde_json::from_str(lines[0]).expect("JSON");
     assert_eq!((&line["status"], &line["error"]), (&0.into(), &"cut".into()), "{line}");
     assert_eq!((&line["route"], &line["upstream"]), (&"default".into(), &"main".into()), "{line}");
+    assert_eq!(line["method"], "GET", "{line}");
+}
+
+#[test]
+fn a_response_that_is_cut_is_logged_with_what_went_out() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let origin = Origin::script(move |_, wire| {
+        wire.send(b"HTTP/1.1 203 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")?;
+        held.pass();
+        Ok(())
+    });
+    let proxy =
+        Setup::new().server("grace = \"1s\"").upstream("main", &origin).route("default", "", "main").start();
+    let mut client = proxy.connect();
+    client.send(ask("PUT", "/x").body("hi").bytes());
+    client.wait_for_text("hello");
+    let finished = proxy.terminate(DEADLINE).expect_code(0);
+    gate.open();
+    let line = finished.stdout.lines().find(|line| line.starts_with('{')).expect("a line");
+    let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    assert_eq!((&line["status"], &line["error"]), (&203.into(), &"cut".into()), "{line}");
+    assert_eq!((&line["method"], &line["request-bytes"]), (&"PUT".into(), &2.into()), "{line}");
+    assert_eq!(line["response-bytes"], 5, "{line}");
 }
 
 #[test]

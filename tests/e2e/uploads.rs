@@ -1,5 +1,7 @@
 //! Bodies of requests on their way up: one end each, one reading of their length, and no waiting for each other.
 
+use std::io::{Read as _, Write as _};
+
 use edgewright_tests::message::Framing;
 use edgewright_tests::{Connection, DEADLINE, Origin, Proxy, Setup, get, h2c};
 
@@ -144,4 +146,38 @@ fn a_malformed_chunk_is_the_clients_fault() {
     assert!(lines.iter().all(|line| line["error"] == "bad-request"), "{lines:#?}");
     assert_eq!(proxy.get("/x").status, 200);
     assert_eq!(origin.requests().len(), 1, "no request with a broken body arrived whole");
+}
+
+/// A peer whose kernel takes a connection and some bytes, and that never reads any of them.
+#[test]
+fn an_upstream_that_takes_nothing_is_504_when_its_time_to_write_is_over() {
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let peer = deaf.local_addr().unwrap();
+    let check = |upstream: &str, route: &str| {
+        let proxy = Setup::new()
+            .config(&format!(
+                "[upstreams.main]\npeers = [\"{peer}\"]\ntimeouts = {{ read = \"1h\"{upstream} }}"
+            ))
+            .route("default", route, "main")
+            .start();
+        let mut stream = std::net::TcpStream::connect(proxy.address()).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let mut body = stream.try_clone().unwrap();
+        let send = std::thread::Builder::new().name("body".to_owned()).spawn(move || {
+            let _ = body.write_all(b"POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 33554432\r\n\r\n");
+            // Until the proxy has enough of it.
+            let _ = body.write_all(&vec![b'x'; 33_554_432]);
+        });
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).expect("an answer long before the limit of reads");
+        assert_eq!(start.as_slice(), b"HTTP/1.1 504", "{upstream} {route}");
+        drop(stream);
+        let line = proxy.access_log(1).pop().unwrap();
+        assert_eq!((&line["status"], &line["error"]), (&504.into(), &"upstream-timeout".into()), "{line}");
+        let _ = proxy.terminate(DEADLINE).expect_code(0);
+        send.unwrap().join().unwrap();
+    };
+    check(", write = \"1s\"", "");
+    // The route's own goes before.
+    check(", write = \"1h\"", "timeouts = { write = \"1s\" }");
 }

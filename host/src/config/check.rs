@@ -13,6 +13,7 @@ mod health;
 mod host;
 mod http_origin;
 mod identity;
+mod idle_keys;
 mod listeners;
 mod log_format;
 mod matcher;

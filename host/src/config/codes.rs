@@ -123,6 +123,8 @@ codes! {
         "Redirects have one of five statuses, other responses one from 200 to 599.";
     BAD_BODY_FILE = 525, "file of a response can't be used",
         "The file is read when the configuration is, and kept in memory.";
+    IDLE_KEY = 526, "key without effect",
+        "A route that answers by itself asks no upstream, unless one of its plugins chooses one.";
 
     PLUGINS_UNREADABLE = 601, "plugins directory can't be read",
         "The directory of the plugins is not there, or the process may not read it.";

@@ -79,10 +79,22 @@ pub struct Ctx {
     pub(crate) grpc_web: GrpcWebCtx,
     /// Interim responses of the upstream.
     pub(crate) interim: usize,
+    /// What its line in the log has left where it is cut.
+    pub(crate) traces: Traces,
     /// Whether the log phase saw it.
     pub(crate) finished: bool,
     access_log: Option<AccessLog>,
     in_flight: InFlight,
+}
+
+/// What is known of a request without its session, which is gone when it is cut.
+#[derive(Debug, Default)]
+pub(crate) struct Traces {
+    pub(crate) method: Option<Method>,
+    /// Of the response that went out; 0 before.
+    pub(crate) status: u16,
+    /// Bytes of the response's body that went out, or were about to.
+    pub(crate) response_bytes: u64,
 }
 
 impl Ctx {
@@ -115,6 +127,7 @@ impl Ctx {
             mirroring: Mirroring::default(),
             grpc_web: GrpcWebCtx::Disabled,
             interim: 0,
+            traces: Traces::default(),
             finished: false,
             in_flight,
         }

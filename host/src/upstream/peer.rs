@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use http::HeaderValue;
-use pingora::upstreams::peer::HttpPeer;
+use pingora::upstreams::peer::{HttpPeer, PeerOptions};
+use rustix::net::sockopt::set_tcp_user_timeout;
 
 use crate::config::model::{Ejection, Upstream as Settings};
 
@@ -87,6 +89,14 @@ impl Peer {
         Box::new(self.0.template.clone())
     }
 
+    /// Has the request wait for so long until the peer takes something, on connections of its own: the others have
+    /// their limit from where they were made.
+    pub fn write_within(peer: &mut HttpPeer, limit: Duration) {
+        peer.options.write_timeout = Some(limit);
+        peer.group_key ^= u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        write_within(&mut peer.options, limit);
+    }
+
     /// Whether each worker has connections to it of its own. One that another worker made is woken by that one, and its
     /// answers come by way of two threads. Connections of HTTP/2 carry many requests and are shared; so are those that
     /// there may be no more than a certain number of.
@@ -122,7 +132,20 @@ fn template(endpoint: &Endpoint, settings: &Settings) -> HttpPeer {
     options.read_timeout = Some(timeouts.read);
     options.write_timeout = Some(timeouts.write);
     options.idle_timeout = Some(timeouts.idle);
+    write_within(options, timeouts.write);
     template
+}
+
+/// Has a connection end that takes nothing for so long. Pingora stops sending by itself, and then waits for a response
+/// for as long as for any other.
+#[allow(clippy::disallowed_types, reason = "the type of Pingora's hook")]
+fn write_within(options: &mut PeerOptions, limit: Duration) {
+    let millis = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+    options.upstream_tcp_sock_tweak_hook = Some(Arc::new(move |socket| {
+        // Where the system has no such limit, that of the response remains.
+        let _ = set_tcp_user_timeout(socket, millis);
+        Ok(())
+    }));
 }
 
 #[cfg(test)]

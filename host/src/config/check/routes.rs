@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::action::{self, Known};
 use super::matcher::{MatchKey, matcher};
 use super::rollout::{refuse_second, rollout};
-use super::{Shelf, Upstreams, edits, names, split};
+use super::{Shelf, Upstreams, edits, idle_keys, names, split};
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Action, Match, PeerProtocol, PluginUse, Route, RouteTimeouts, Server};
 use crate::config::recover::{Lost, Section};
@@ -56,6 +56,9 @@ pub(crate) fn routes(
             response_headers: raw.response_headers,
         };
         let edits = edits::edits(scope, &lost, written);
+        if let (Some(action), true) = (&action, chain.is_empty()) {
+            idle_keys::report(scope, action, &raw.timeouts, raw.mirror.as_ref(), raw.grpc_web.as_ref());
+        }
         let max_body = raw.max_body.and_then(|field| max_body(scope, server, &field));
         let mirror = raw.mirror.and_then(|field| split::mirror(scope, &known, &lost, field));
         let timeouts = timeouts(scope, raw.timeouts);

@@ -18,8 +18,9 @@ use crate::plugin::error::LoadReason;
 /// The first argument of a process that is to compile and nothing else.
 pub const COMPILE_ARGUMENT: &str = "__compile";
 
-/// A child that takes longer is killed.
-const TIMEOUT: Duration = Duration::from_secs(30);
+/// A child that takes longer is killed. What it may compute is bounded below; this is for one that stands still, and
+/// leaves those time that are kept from the CPU by traffic.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Bytes of addresses that a child may have. The largest language runtimes need 1.3 GiB: JavaScript, 10 MiB.
 const ADDRESSES: u64 = 2 << 30;

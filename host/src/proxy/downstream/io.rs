@@ -66,7 +66,7 @@ impl Downstream {
         let mut piece = ReadBuf::uninit(&mut piece);
         ready!(Pin::new(&mut self.transport).poll_read(cx, &mut piece))?;
         if piece.filled().is_empty() {
-            return Poll::Ready(Ok(()));
+            return self.pace.poll_farewell(cx).map(Ok);
         }
         self.ahead.extend_from_slice(piece.filled());
         Poll::Pending

@@ -7,9 +7,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::config::model::ClientLimits;
+
+/// How long a client that sends nothing more is taken to wait for its answer: whether it closed its own side alone, as
+/// scripts do behind their last request, or is gone, only shows when it is written to.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What stood still for too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,11 +35,20 @@ pub(super) struct Pace {
     /// When something last passed through the tunnel, if it is one.
     last: Option<Instant>,
     silence: Option<Pin<Box<Sleep>>>,
+    /// Until when a client that ended its side may have its answer.
+    farewell: Option<Pin<Box<Sleep>>>,
 }
 
 impl Pace {
     pub(super) fn new(limits: &ClientLimits) -> Self {
-        Self { write: limits.write, tunnel: limits.tunnel, writing: None, last: None, silence: None }
+        Self {
+            write: limits.write,
+            tunnel: limits.tunnel,
+            writing: None,
+            last: None,
+            silence: None,
+            farewell: None,
+        }
     }
 
     /// The limits from the next request on.
@@ -83,6 +96,11 @@ impl Pace {
             timer.as_mut().reset(until);
         }
         Poll::Pending
+    }
+
+    /// The client ended its side behind its request: ready once it counts as gone.
+    pub(super) fn poll_farewell(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.farewell.get_or_insert_with(|| Box::pin(sleep(FAREWELL))).as_mut().poll(cx)
     }
 
     /// An error once an upstream took longer than `wait` to switch protocols.

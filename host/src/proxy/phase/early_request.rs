@@ -30,6 +30,7 @@ fn prepare(session: &mut Session, ctx: &mut Ctx) -> Result<(), Failed> {
     let from = Origin { peer, connection: connection.as_deref() };
     let generation = Arc::clone(&ctx.generation);
     let head = session.req_header_mut();
+    ctx.traces.method = Some(head.method.clone());
     let facts = ctx.facts.insert(admission::facts(head, &from, &generation.policy));
     let host_length = admission::admit(head, &from, &generation.policy, facts)?;
     let request = route::Request {

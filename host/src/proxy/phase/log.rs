@@ -5,14 +5,14 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::header;
+use http::{Method, header};
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
 use crate::observe::access_log::{AccessLog, Escaped, PluginTime, Record};
 use crate::phase::Phase;
 use crate::plugin::exchange::Entry;
-use crate::proxy::ctx::Ctx;
+use crate::proxy::ctx::{Ctx, Traces};
 use crate::proxy::failure::{Failed, Kind};
 use crate::proxy::local_response::final_status;
 
@@ -64,11 +64,12 @@ fn upstream(ctx: &Ctx) -> Option<Arc<str>> {
     ctx.upstream().map(|upstream| Arc::clone(upstream.name()))
 }
 
-/// The line of a request that was cut: its head is gone with its session.
+/// The line of a request that was cut: its head is gone with its session, and what is left of it are traces.
 pub(crate) fn cut(log: &AccessLog, ctx: &mut Ctx) {
     ctx.failed.get_or_insert_with(|| Failed::new(Kind::Cut));
     let duration = ctx.arrived.elapsed();
-    write(log, None, ctx, &Sent { status: 0, duration, request_bytes: 0, response_bytes: 0 });
+    let Traces { status, response_bytes, .. } = ctx.traces;
+    write(log, None, ctx, &Sent { status, duration, request_bytes: ctx.received, response_bytes });
 }
 
 /// What went to and fro.
@@ -100,7 +101,7 @@ fn write(log: &AccessLog, head: Option<&RequestHeader>, ctx: &Ctx, sent: &Sent) 
         time: SystemTime::now().checked_sub(sent.duration).unwrap_or(UNIX_EPOCH),
         request_id: facts.map(|facts| &*facts.request_id),
         client: facts.map(|facts| facts.client),
-        method: head.map(|head| head.method.as_str()),
+        method: head.map(|head| &head.method).or(ctx.traces.method.as_ref()).map(Method::as_str),
         // A host that was refused is worth seeing, too.
         host: host.or_else(|| field(header::HOST)),
         target: target.map(Escaped),

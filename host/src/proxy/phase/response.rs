@@ -49,6 +49,9 @@ pub(crate) async fn run(session: &mut Session, head: &mut ResponseHeader, ctx: &
         }
     }
     fit_client(session, ctx, head);
+    if !ctx.response_body.is_withheld() {
+        ctx.traces.status = head.status.as_u16();
+    }
     Ok(())
 }
 

@@ -26,6 +26,13 @@ pub(crate) enum ResponseBody {
     Collected { body: BytesMut, limit: usize },
 }
 
+impl ResponseBody {
+    /// Whether the head of the upstream's response does not go out, or not yet.
+    pub(super) fn is_withheld(&self) -> bool {
+        matches!(self, ResponseBody::Dropped | ResponseBody::Collected { .. })
+    }
+}
+
 /// Fields that tell about bytes that the client may not get.
 const ABOUT_BYTES: [HeaderName; 5] = [
     header::ACCEPT_RANGES,

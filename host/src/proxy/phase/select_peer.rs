@@ -12,7 +12,7 @@ use crate::config::model::RouteTimeouts;
 use crate::proxy::ctx::Ctx;
 use crate::proxy::failure::{Failed, Kind, raise};
 use crate::proxy::{hash_key, worker};
-use crate::upstream::{Ask, Hold};
+use crate::upstream::{Ask, Hold, Peer};
 
 pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
     let left = time_left(ctx);
@@ -59,7 +59,9 @@ fn replace(peer: &mut HttpPeer, own: &RouteTimeouts) {
     options.connection_timeout = own.connect.or(options.connection_timeout);
     options.total_connection_timeout = own.connect.or(options.total_connection_timeout);
     options.read_timeout = own.read.or(options.read_timeout);
-    options.write_timeout = own.write.or(options.write_timeout);
+    if let Some(write) = own.write {
+        Peer::write_within(peer, write);
+    }
 }
 
 /// No step takes longer than the request may yet.
