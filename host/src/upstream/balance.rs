@@ -1,5 +1,6 @@
 //! Choosing one peer of those that there are. Knows nothing of names and of how peers are found.
 
+mod least_busy;
 mod ring;
 mod schedule;
 
@@ -128,7 +129,7 @@ impl Balancer {
         };
         let start = match (&self.balance, ask.key) {
             (Balance::RoundRobin, _) if ask.tried.is_empty() => set.at(self.next_turn()),
-            (Balance::LeastRequests, _) => self.less_busy(set),
+            (Balance::LeastRequests, _) => self.least_busy(set, ask),
             (Balance::Hash(_), Some(key)) => {
                 return self.walk(set, set.ring.from(ring::point(key)), ask, room);
             }
@@ -187,19 +188,6 @@ impl Balancer {
     // Only spreads requests: no order between threads is needed.
     fn next_turn(&self) -> usize {
         self.turn.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Of two that are drawn by weight, the one with fewer requests for its weight.
-    fn less_busy(&self, set: &PeerSet) -> usize {
-        let (a, mut b) = (set.random(), set.random());
-        if a == b {
-            b = (a + 1) % set.peers.len().max(1);
-        }
-        let load = |place: usize| {
-            set.peers.get(place).map(|peer| peer.in_flight() as f32 / f32::from(peer.weight()))
-        };
-        // Where both are as busy, the one that was drawn first, by its weight.
-        if load(b) < load(a) { b } else { a }
     }
 
     /// Whether so few are healthy that health is not looked at.

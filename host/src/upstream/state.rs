@@ -83,6 +83,12 @@ impl PeerState {
         }
     }
 
+    /// Whether its time is over, so that [`Self::admits`] lets a request try it.
+    pub(super) fn is_due(&self) -> bool {
+        let until = self.ejected_until.load(Relaxed);
+        until != 0 && until <= now() && self.checked.load(Relaxed) != DOWN
+    }
+
     /// For how long it is ejected yet, if it is.
     pub(super) fn ejected_for(&self) -> Option<(Duration, Cause)> {
         let until = self.ejected_until.load(Relaxed);

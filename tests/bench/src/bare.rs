@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::process::Process;
 use crate::scene::{Role, Scene, free_address};
 
-/// Starts it in front of `origin`.
+/// Starts it in front of `origin`, with that many threads.
 ///
 /// # Errors
 /// Where it does not start.
@@ -17,9 +17,11 @@ pub(crate) async fn proxy(
     name: &str,
     program: &Path,
     origin: SocketAddr,
+    workers: u32,
 ) -> Result<(Process, SocketAddr)> {
     let address = free_address()?;
-    let command = [program.display().to_string(), address.to_string(), origin.to_string()];
+    let words = [address.to_string(), origin.to_string(), workers.to_string()];
+    let command = std::iter::once(program.display().to_string()).chain(words).collect::<Vec<_>>();
     let mut process = Process::start(scene, name, Role::Proxy, &command)?;
     process.ready(address).await?;
     Ok((process, address))

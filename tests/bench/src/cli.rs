@@ -82,6 +82,8 @@ pub(crate) enum Table {
     Compare,
     /// Throughput and tail latency while the DNS server is slow or silent.
     Dns,
+    /// The tail at half the rate that nginx reaches, beside nginx and a bare Pingora.
+    Latency,
     /// Resident memory after many requests, with a cold and a warm plugin cache.
     Memory,
     /// From the start to the first connection with 50 plugins, with a cold and a warm plugin cache.
@@ -97,9 +99,10 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    const ALL: [Table; 8] = [
+    const ALL: [Table; 9] = [
         Table::Compare,
         Table::Dns,
+        Table::Latency,
         Table::Memory,
         Table::Start,
         Table::Connections,

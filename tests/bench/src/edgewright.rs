@@ -38,6 +38,7 @@ pub(crate) struct Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Threads {
     One,
+    Two,
     /// The CPU quota.
     Auto,
 }
@@ -154,6 +155,7 @@ impl Setup {
         let mut text = String::new();
         match self.threads {
             Threads::One => text.push_str("[server]\nthreads = 1\n\n"),
+            Threads::Two => text.push_str("[server]\nthreads = 2\n\n"),
             Threads::Auto => text.push_str("[server]\nthreads = \"auto\"\n\n"),
         }
         write!(text, "[[listeners]]\naddress = \"{address}\"\n\n[admin]\naddress = \"{admin}\"\n\n")?;

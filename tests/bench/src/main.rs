@@ -17,6 +17,7 @@ mod dns_server;
 mod edgewright;
 mod load;
 mod nginx;
+mod steady;
 
 mod cgroup;
 mod process;

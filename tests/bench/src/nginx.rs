@@ -1,4 +1,4 @@
-//! The nginx set-ups: the origin, the plain proxy, and the proxy with a script in Lua. One process each
+//! The nginx set-ups: the origin, the plain proxy, and the proxy with a script in Lua. With one worker, one process each
 //! (no master), so that it can be measured and killed as one. Knows nothing of Edgewright.
 
 use std::net::SocketAddr;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
 
 use crate::contender::{ANSWER_BYTES, Job, KEY, MARK, MARKS_SEEN, request_mark, response_mark};
 use crate::process::Process;
@@ -21,8 +22,6 @@ pub(crate) enum Script {
 /// What all of them have in common. Connections are kept for as long as the run takes.
 const COMMON: &str = "\
 daemon off;
-master_process off;
-worker_processes 1;
 pid nginx.pid;
 error_log stderr warn;
 events { worker_connections 4096; }
@@ -55,11 +54,11 @@ pub(crate) async fn origin(scene: &Scene) -> Result<(Process, SocketAddr)> {
         "server {{\n  listen {address};\n  location / {{ return 200 \"{body}\"; }}\n  \
          location = /seen {{ return 200 \"{marks}\"; }}\n}}\n"
     );
-    let process = start(scene, "origin", Role::Around, address, "", &http).await?;
+    let process = start(scene, "origin", Role::Around, 1, address, "", &http).await?;
     Ok((process, address))
 }
 
-/// Starts a proxy in front of `origin`.
+/// Starts a proxy in front of `origin`, with that many workers.
 ///
 /// # Errors
 /// Where nginx or its Lua module is missing, or where it does not start.
@@ -68,6 +67,7 @@ pub(crate) async fn proxy(
     name: &str,
     script: Script,
     origin: SocketAddr,
+    workers: u32,
 ) -> Result<(Process, SocketAddr)> {
     let address = free_address()?;
     let (modules, code) = match script {
@@ -80,7 +80,7 @@ pub(crate) async fn proxy(
          proxy_pass http://origin;\n    proxy_http_version 1.1;\n    proxy_set_header Connection \"\";\n\
          {code}  }}\n}}\n"
     );
-    let process = start(scene, name, Role::Proxy, address, &modules, &http).await?;
+    let process = start(scene, name, Role::Proxy, workers, address, &modules, &http).await?;
     Ok((process, address))
 }
 
@@ -128,17 +128,28 @@ async fn start(
     scene: &Scene,
     name: &str,
     role: Role,
+    workers: u32,
     address: SocketAddr,
     modules: &str,
     http: &str,
 ) -> Result<Process> {
     let prefix = scene.directory(name)?;
-    let config =
-        scene.write(&format!("{name}/nginx.conf"), &format!("{modules}{COMMON}http {{\n{HTTP}{http}}}\n"))?;
+    let processes = match workers {
+        1 => "master_process off;\nworker_processes 1;\n".to_owned(),
+        workers => format!("worker_processes {workers};\n"),
+    };
+    let config = scene.write(
+        &format!("{name}/nginx.conf"),
+        &format!("{modules}{processes}{COMMON}http {{\n{HTTP}{http}}}\n"),
+    )?;
     let nginx = required("nginx")?;
     let command =
         [&nginx, Path::new("-e"), Path::new("stderr"), Path::new("-p"), &prefix, Path::new("-c"), &config];
     let mut process = Process::start(scene, name, role, &command)?;
+    if workers > 1 {
+        // The workers outlive a master that is killed.
+        process.ends_at(Signal::TERM);
+    }
     process.ready(address).await?;
     Ok(process)
 }

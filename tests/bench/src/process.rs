@@ -28,6 +28,8 @@ pub(crate) struct Process {
     pid: u32,
     output: PathBuf,
     started: Instant,
+    /// What ends it.
+    end: Signal,
 }
 
 impl Process {
@@ -55,7 +57,12 @@ impl Process {
             .spawn()
             .with_context(|| format!("can't start {name}"))?;
         let pid = child.id().with_context(|| format!("{name} ended at once"))?;
-        Ok(Self { name: name.to_owned(), child, pid, output, started: Instant::now() })
+        Ok(Self { name: name.to_owned(), child, pid, output, started: Instant::now(), end: Signal::KILL })
+    }
+
+    /// Has it ended by this signal in the place of a kill.
+    pub(crate) fn ends_at(&mut self, signal: Signal) {
+        self.end = signal;
     }
 
     /// Waits until something listens on `address`, and says how long that took since the start.
@@ -117,7 +124,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         let deadline = Instant::now() + STOP_DEADLINE;
         // An error here means that it ended by itself.
-        let _ = self.child.start_kill();
+        let _ = self.signal(self.end);
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }

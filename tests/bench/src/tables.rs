@@ -5,6 +5,7 @@ mod balance;
 mod compare;
 mod connections;
 mod dns;
+mod latency;
 mod memory;
 mod neighbours;
 mod reloads;
@@ -61,6 +62,7 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
         match table {
             Table::Compare => compare::run(&ground, &mut report).await?,
             Table::Dns => dns::run(&ground, &mut report).await?,
+            Table::Latency => latency::run(&ground, &mut report).await?,
             Table::Memory => memory::run(&ground, &mut report).await?,
             Table::Start => start::run(&ground, &mut report).await?,
             Table::Connections => connections::run(&ground, &mut report).await?,

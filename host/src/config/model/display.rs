@@ -41,7 +41,7 @@ impl fmt::Display for Balance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Balance::RoundRobin => f.write_str("in turn"),
-            Balance::LeastRequests => f.write_str("the less busy of two"),
+            Balance::LeastRequests => f.write_str("the least busy"),
             Balance::Random => f.write_str("at random"),
             Balance::Hash(key) => write!(f, "by hash of {key}"),
         }

@@ -13,7 +13,7 @@ use crate::upstream::state::Cause;
 use super::*;
 
 /// Peers at these ports, with these weights.
-fn set(peers: &[(u16, u16)], balance: &Balance) -> PeerSet {
+pub(super) fn set(peers: &[(u16, u16)], balance: &Balance) -> PeerSet {
     let settings = settings("main", &[]);
     let peer = |(port, weight): &(u16, u16)| {
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], *port).into());
@@ -23,20 +23,20 @@ fn set(peers: &[(u16, u16)], balance: &Balance) -> PeerSet {
     PeerSet::new(peers.iter().map(peer).collect(), NoPeer::NoSuchName, balance)
 }
 
-fn balancer(balance: &Balance) -> Balancer {
+pub(super) fn balancer(balance: &Balance) -> Balancer {
     Balancer::new(&Settings { balance: balance.clone(), ..settings("main", &[]) })
 }
 
-fn port(hold: &Hold) -> u16 {
+pub(super) fn port(hold: &Hold) -> u16 {
     hold.endpoint().address().unwrap().port()
 }
 
-fn tried(set: &PeerSet, ports: &[u16]) -> Vec<Peer> {
+pub(super) fn tried(set: &PeerSet, ports: &[u16]) -> Vec<Peer> {
     let is_one = |peer: &&Peer| ports.contains(&peer.endpoint().address().unwrap().port());
     set.peers.iter().filter(is_one).cloned().collect()
 }
 
-fn eject(set: &PeerSet, ports: &[u16]) {
+pub(super) fn eject(set: &PeerSet, ports: &[u16]) {
     for peer in tried(set, ports) {
         peer.state().eject(peer.ejection(), Cause::ConnectFailures);
     }
@@ -88,26 +88,6 @@ fn with_too_few_that_are_healthy_all_are_used() {
     };
     assert_eq!(seen(33), [3, 3, 3]);
     assert_eq!(seen(34), [1, 2, 3]);
-}
-
-#[test]
-fn the_less_busy_of_two_is_taken() {
-    let two = set(&[(1, 1), (2, 1)], &Balance::LeastRequests);
-    let balancer = balancer(&Balance::LeastRequests);
-    let ask = Ask::default();
-    let held: Vec<Hold> = (0..10).map(|_| balancer.pick(&two, &ask).unwrap()).collect();
-    assert_eq!(two.peers.iter().map(Peer::in_flight).collect::<Vec<_>>(), [5, 5]);
-    drop(held);
-    assert_eq!(two.peers.iter().map(Peer::in_flight).collect::<Vec<_>>(), [0, 0]);
-}
-
-#[test]
-fn busy_is_relative_to_weight() {
-    let two = set(&[(1, 3), (2, 1)], &Balance::LeastRequests);
-    let balancer = balancer(&Balance::LeastRequests);
-    let _held: Vec<Hold> = (0..40).map(|_| balancer.pick(&two, &Ask::default()).unwrap()).collect();
-    let first = two.peers[0].in_flight();
-    assert!((29..=31).contains(&first), "{first}");
 }
 
 #[test]

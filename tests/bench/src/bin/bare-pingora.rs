@@ -1,6 +1,6 @@
-//! The least that Pingora can be asked for: one listener, one upstream by its literal address, one worker
-//! thread, the allocator and the release profile of Edgewright. What Edgewright costs on top of this is
-//! its own. Usage: `bare-pingora LISTEN UPSTREAM`. Must not know anything of Edgewright.
+//! The least that Pingora can be asked for: one listener, one upstream by its literal address, the allocator
+//! and the release profile of Edgewright. What Edgewright costs on top of this is its own. Usage:
+//! `bare-pingora LISTEN UPSTREAM THREADS`. Must not know anything of Edgewright.
 
 use std::net::SocketAddr;
 
@@ -34,8 +34,9 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let listen: SocketAddr = arguments.next().context("no LISTEN address")?.parse()?;
     let upstream: SocketAddr = arguments.next().context("no UPSTREAM address")?.parse()?;
+    let threads = arguments.next().context("no number of THREADS")?.parse()?;
 
-    let conf = ServerConf { threads: 1, ..ServerConf::default() };
+    let conf = ServerConf { threads, ..ServerConf::default() };
     let mut server = Server::new_with_opt_and_conf(None, conf);
     server.bootstrap();
     let mut service = http_proxy_service(&server.configuration, Bare { upstream });

@@ -65,7 +65,7 @@ async fn start(ground: &Ground<'_>) -> Result<Vec<(Which, Contender)>> {
         [(Which::Nginx, "nginx", Script::None), (Which::NginxLua, "nginx + Lua", Script::Lua)]
     {
         let (process, address) =
-            nginx::proxy(&ground.scene, &label.replace(" + ", "-"), script, ground.origin).await?;
+            nginx::proxy(&ground.scene, &label.replace(" + ", "-"), script, ground.origin, 1).await?;
         let (target, job) = (Target::new(address), nginx::job(script));
         started.push((which, Contender { label: label.to_owned(), process, target, job }));
     }
@@ -73,7 +73,7 @@ async fn start(ground: &Ground<'_>) -> Result<Vec<(Which, Contender)>> {
     for (which, name, label) in
         [(Which::Bare, "bare", "bare Pingora"), (Which::BareAgain, "bare-again", "bare Pingora once more")]
     {
-        let (process, address) = bare::proxy(&ground.scene, name, &program, ground.origin).await?;
+        let (process, address) = bare::proxy(&ground.scene, name, &program, ground.origin, 1).await?;
         let (target, job) = (Target::new(address), Job::Forward);
         started.push((which, Contender { label: label.to_owned(), process, target, job }));
     }
