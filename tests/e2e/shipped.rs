@@ -73,11 +73,8 @@ fn rewrite_edits_headers_of_both_sides() {
     let response = proxy.ask(&get("/x").header("X-Set", "0").header("X-Secret", "s")).expect_status(200);
     let seen = origin.last();
     assert_eq!(seen.field("x-set").as_deref(), Some("1"));
-    // HTTP/1 says it as the plugin spells it.
-    assert!(seen.head.raw.windows(9).any(|text| text == b"\nX-Set: 1"), "{seen:?}");
     assert!(!seen.head.has("x-secret"));
     assert_eq!(response.field("server").as_deref(), Some("edge"));
-    assert!(response.head.raw.windows(13).any(|text| text == b"\nSERVER: edge"), "{response:?}");
     assert_eq!(response.field("vary").as_deref(), Some("origin"));
     assert!(!response.head.has("x-gone"));
 }

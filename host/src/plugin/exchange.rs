@@ -2,7 +2,6 @@
 //! no Pingora: heads are reached through [`Heads`], which the proxy implements. Knows no Wasmtime either.
 
 mod failure;
-mod field_name;
 mod head_size;
 
 use std::any::Any;
@@ -18,7 +17,6 @@ use crate::ids::UpstreamId;
 use crate::phase::Phase;
 
 pub use failure::Failure;
-pub use field_name::FieldName;
 pub(super) use head_size::HeadSize;
 pub use head_size::HeadSizes;
 
@@ -28,9 +26,9 @@ pub trait Heads: Any + Send + Sync {
     /// Method, target, version and header lines of the request.
     fn request(&self) -> &http::request::Parts;
     /// Replaces every line of that name.
-    fn insert_request_header(&mut self, name: FieldName, value: HeaderValue);
+    fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue);
     /// Adds a line of that name.
-    fn append_request_header(&mut self, name: FieldName, value: HeaderValue);
+    fn append_request_header(&mut self, name: HeaderName, value: HeaderValue);
     /// Removes every line of that name.
     fn remove_request_header(&mut self, name: &HeaderName);
     fn set_method(&mut self, method: Method);
@@ -42,8 +40,8 @@ pub trait Heads: Any + Send + Sync {
     /// Status and header lines of the response; `None` before there is one.
     fn response(&self) -> Option<&http::response::Parts>;
     fn set_status(&mut self, status: StatusCode);
-    fn insert_response_header(&mut self, name: FieldName, value: HeaderValue);
-    fn append_response_header(&mut self, name: FieldName, value: HeaderValue);
+    fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue);
+    fn append_response_header(&mut self, name: HeaderName, value: HeaderValue);
     fn remove_response_header(&mut self, name: &HeaderName);
     /// Puts another response in the place of the one there is, or where there is none: its status and lines,
     /// and nothing of the old ones.

@@ -4,7 +4,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::bindings::types::HeaderError;
-use super::exchange::{FieldName, HeadSize};
+use super::exchange::HeadSize;
 
 /// Bytes of a name.
 const NAME: usize = 256;
@@ -33,25 +33,14 @@ const HOST_OWNED: [&str; 9] = [
 
 /// A name that a plugin may write.
 pub(super) fn name(name: &str) -> Result<HeaderName, HeaderError> {
-    may_be_written(name)?;
-    HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::InvalidName)
-}
-
-/// As [`name`], of a line that goes into a head of the exchange.
-pub(super) fn field(name: String) -> Result<FieldName, HeaderError> {
-    may_be_written(&name)?;
-    FieldName::new(name).ok_or(HeaderError::InvalidName)
-}
-
-fn may_be_written(name: &str) -> Result<(), HeaderError> {
     let is_owned = || HOST_OWNED.iter().any(|owned| owned.eq_ignore_ascii_case(name));
     if name.len() > NAME {
-        Err(HeaderError::InvalidName)
-    } else if name.starts_with(':') || is_owned() {
-        Err(HeaderError::HostOwned)
-    } else {
-        Ok(())
+        return Err(HeaderError::InvalidName);
     }
+    if name.starts_with(':') || is_owned() {
+        return Err(HeaderError::HostOwned);
+    }
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::InvalidName)
 }
 
 /// A value that a plugin may write, without the white space around it. Other control characters than the
@@ -76,7 +65,7 @@ pub(super) fn room(
     head: &HeaderMap,
     size: &mut Option<HeadSize>,
     line: HeadSize,
-    replaced: Option<&FieldName>,
+    replaced: Option<&HeaderName>,
 ) -> Result<(), HeaderError> {
     let known = size.map(|size| size.with(line)).filter(fits);
     let after = known.unwrap_or_else(|| HeadSize::of(head, replaced).with(line));
@@ -138,7 +127,6 @@ mod tests {
 
     #[test]
     fn heads_are_bounded() {
-        let field = |name: &str| FieldName::new(name.to_owned()).expect("a name");
         let (name, value) = (HeaderName::from_static("a"), HeaderValue::from_static("1"));
         let mut head = HeaderMap::new();
         for _ in 0..LINES - 1 {
@@ -146,32 +134,32 @@ mod tests {
         }
         let (line, mut size) = (HeadSize::of_line(&name, &value), None);
         assert_eq!(room(&head, &mut size, line, None), Ok(()));
-        head.append(name, value);
+        head.append(name.clone(), value);
         assert_eq!(room(&head, &mut size, line, None), Err(HeaderError::TooLarge));
         assert_eq!(room(&head, &mut None, line, None), Err(HeaderError::TooLarge));
-        assert_eq!(room(&head, &mut size, line, Some(&field("A"))), Ok(()));
+        assert_eq!(room(&head, &mut size, line, Some(&name)), Ok(()));
         head.clear();
         for name in ["c", "d", "e", "f"] {
             head.insert(name, HeaderValue::from_str(&"v".repeat(16_000)).expect("a value"));
         }
         let large = HeaderValue::from_str(&"v".repeat(2_000)).expect("a value");
-        let large = HeadSize::of_field(&field("b"), &large);
+        let large = HeadSize::of_line(&HeaderName::from_static("b"), &large);
         assert_eq!(room(&head, &mut None, large, None), Err(HeaderError::TooLarge));
     }
 
     #[test]
     fn what_is_known_of_a_head_is_never_too_little() {
         let value = HeaderValue::from_static("1");
-        let field = |name: String| FieldName::new(name).expect("a name");
         let (mut head, mut size) = (HeaderMap::new(), None);
         let (mut taken, mut refused) = (0, 0);
         for number in 0..1_000 {
             // The same name again and again, and now and then a new one, until there is no room for those.
-            let name = field(format!("x-{}", if number % 3 == 0 { number } else { 1 }));
-            let line = HeadSize::of_field(&name, &value);
+            let name = format!("x-{}", if number % 3 == 0 { number } else { 1 });
+            let name = HeaderName::try_from(name).expect("a name");
+            let line = HeadSize::of_line(&name, &value);
             match room(&head, &mut size, line, Some(&name)) {
                 Ok(()) => {
-                    head.insert(HeaderName::from_bytes(name.as_bytes()).expect("a name"), value.clone());
+                    head.insert(name, value.clone());
                     taken += 1;
                 }
                 Err(_) => refused += 1,

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Version, header};
 use pingora::http::RequestHeader;
@@ -18,7 +19,7 @@ use crate::target;
 
 use super::downstream::Connection;
 use super::failure::{Failed, Kind};
-use super::local_response::{REQUEST_ID, REQUEST_ID_NAME};
+use super::local_response::REQUEST_ID;
 use super::memo::Memo;
 use super::survey::Survey;
 use super::{content_length, forwarded, heads, hop_by_hop, loops, request_id, sanitize, trace_context, via};
@@ -106,24 +107,38 @@ pub(crate) fn admit(
     from.check_host(facts.authority.get(..host_length))?;
     if let Some(target) = target {
         facts.raw_target = Bytes::copy_from_slice(head.raw_path());
-        heads::replace_target(head, target);
+        // Also of a target that Pingora keeps apart from the URI, which has no place beside it then.
+        head.set_uri(heads::with_target(&head.uri, target));
     }
+    heads::change(head, |head| rewrite(head, found, trust, from, policy, facts))?;
+    Ok(host_length)
+}
+
+/// Takes out what is not the client's to send, and adds what the upstream is to know.
+fn rewrite(
+    head: &mut Parts,
+    found: Survey,
+    trust: bool,
+    from: &Origin<'_>,
+    policy: &Policy,
+    facts: &Facts,
+) -> Result<(), Failed> {
     hop_by_hop::strip_request(head, found).map_err(bad)?;
     sanitize::request(head, found, &policy.owned_headers, policy.underscore_headers, trust);
     if policy.loop_detection {
-        loops::mark(head)?;
+        loops::mark(&mut head.headers)?;
     }
-    forwarded::rebuild(head, from.peer.ip(), from.scheme(), trust);
+    forwarded::rebuild(&mut head.headers, from.peer.ip(), from.scheme(), trust);
     if let Ok(value) = HeaderValue::from_str(&facts.request_id) {
-        let _ = head.insert_header(REQUEST_ID_NAME, value);
+        head.headers.insert(REQUEST_ID, value);
     }
     if policy.via {
         via::request(head);
     }
     if policy.trace_context == TraceContext::Make {
-        trace_context::ensure(head);
+        trace_context::ensure(&mut head.headers);
     }
-    Ok(host_length)
+    Ok(())
 }
 
 fn given_id(head: &RequestHeader, trust: bool) -> Option<Arc<str>> {

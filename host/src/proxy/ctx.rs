@@ -237,7 +237,7 @@ impl Ctx {
     pub(crate) fn lend_finished(&mut self, session: &mut Session, entry: Entry) -> bool {
         // A copy of it, where anyone can ask for it.
         let wanted = self.chain().is_some_and(Chain::logs_response);
-        let sent = session.response_written().filter(|_| wanted).cloned();
+        let sent = session.response_written().filter(|_| wanted).map(ResponseHeader::as_owned_parts);
         if !self.lend_request(session, Phase::Log) {
             return false;
         }
@@ -278,7 +278,7 @@ impl Ctx {
     fn exchange_mut(&mut self) -> Option<&mut Exchange> {
         if self.lent.is_none() {
             let exchange = Exchange {
-                heads: SessionHeads::empty()?,
+                heads: Box::new(SessionHeads::empty()),
                 sizes: HeadSizes::default(),
                 facts: self.facts.clone()?,
                 phase: Phase::Request,
@@ -314,12 +314,6 @@ impl Drop for Ctx {
         }
         if let Some(log) = self.take_access_log() {
             super::phase::log::cut(&log, self);
-        }
-        if let Some(exchange) = self.lent.take().and_then(Lent::into_exchange) {
-            let heads: Box<dyn std::any::Any> = exchange.heads;
-            if let Ok(heads) = heads.downcast::<SessionHeads>() {
-                heads.retire();
-            }
         }
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn target(edits: &Edits, values: Values<'_>) -> Result<Option<PathAnd
 /// Changes what an attempt sends: target, host and fields.
 pub(crate) fn attempt(head: &mut RequestHeader, asked: &RequestHeader, ctx: &Ctx) {
     if let Some(target) = &ctx.target {
-        heads::replace_target(head, target.clone());
+        head.set_uri(heads::with_target(&head.uri, target.clone()));
     }
     let Some(edits) = ctx.edits() else { return };
     let host = match &edits.host {
@@ -60,7 +60,7 @@ pub(crate) fn attempt(head: &mut RequestHeader, asked: &RequestHeader, ctx: &Ctx
         HostHeader::Name(host) => Some(host),
     };
     if let Some(host) = host {
-        heads::replace_host(head, host.clone());
+        heads::change(head, |head| heads::replace_host(head, host.clone()));
     }
     if !edits.request_headers.is_empty() {
         fields::edit(head, &edits.request_headers, Values::of(ctx, asked));

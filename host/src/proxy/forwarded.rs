@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 use http::header::InvalidHeaderValue;
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use ipnet::IpNet;
 use pingora::http::RequestHeader;
 
@@ -16,12 +16,9 @@ thread_local! {
     static ADDRESSES: Memo<IpAddr, HeaderValue> = Memo::new();
 }
 
-// Written with the names as text: Pingora copies a `HeaderName` to keep the case of its letters.
-const FOR_NAME: &str = "x-forwarded-for";
-const PROTO_NAME: &str = "x-forwarded-proto";
-const FOR: HeaderName = HeaderName::from_static(FOR_NAME);
+const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const PROTO: HeaderName = HeaderName::from_static(PROTO_NAME);
+const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
 /// Whether forwarding fields of this peer are believed.
@@ -62,33 +59,33 @@ pub(crate) fn is_forwarding(name: &str) -> bool {
 /// `x-forwarded-proto` (as a trusted proxy said, or as the client connected); `forwarded` only goes on where a
 /// trusted proxy began it. What the client asked for is in
 /// `host`, which passes as it is.
-pub(crate) fn rebuild(head: &mut RequestHeader, peer: IpAddr, scheme: &'static str, trust: bool) {
+pub(crate) fn rebuild(headers: &mut HeaderMap, peer: IpAddr, scheme: &'static str, trust: bool) {
     let peer = peer.to_canonical();
-    let before = if trust { chain_of(head) } else { Vec::new() };
+    let before = if trust { chain_of(headers) } else { Vec::new() };
     let value = if before.is_empty() {
         ADDRESSES.with(|known| known.value(&peer, || Ok((peer, field_value(peer.to_string().into())?))))
     } else {
         field_value([before, peer.to_string().into_bytes()].concat().into())
     };
     if let Ok(value) = value {
-        let _ = head.insert_header(FOR_NAME, value);
+        headers.insert(FOR, value);
     }
-    if !trust || !head.headers.contains_key(&PROTO) {
-        let _ = head.insert_header(PROTO_NAME, HeaderValue::from_static(scheme));
+    if !trust || !headers.contains_key(&PROTO) {
+        headers.insert(PROTO, HeaderValue::from_static(scheme));
     }
-    if trust && head.headers.contains_key(&header::FORWARDED) {
+    if trust && headers.contains_key(&header::FORWARDED) {
         // A chain that a trusted proxy tells goes on with the proxy itself (RFC 7239, section 4).
         let node = if peer.is_ipv6() { format!("for=\"[{peer}]\"") } else { format!("for={peer}") };
         if let Ok(value) = HeaderValue::from_str(&format!("{node};proto={scheme}")) {
-            let _ = head.append_header(header::FORWARDED, value);
+            headers.append(header::FORWARDED, value);
         }
     }
 }
 
 /// What a trusted proxy said of the hops before it, to be gone on with.
-fn chain_of(head: &RequestHeader) -> Vec<u8> {
+fn chain_of(headers: &HeaderMap) -> Vec<u8> {
     let mut chain = Vec::new();
-    for line in head.headers.get_all(&FOR) {
+    for line in headers.get_all(&FOR) {
         chain.extend_from_slice(line.as_bytes());
         chain.extend_from_slice(b", ");
     }
@@ -100,21 +97,19 @@ fn field_value(bytes: Bytes) -> Result<HeaderValue, InvalidHeaderValue> {
 }
 
 /// Keeps what the client asked for when a plugin asks the upstream for something else.
-pub(crate) fn keep_host(head: &mut RequestHeader, asked: &HeaderValue) {
-    if !head.headers.contains_key(&HOST) {
-        let _ = head.insert_header(HOST, asked.clone());
-    }
+pub(crate) fn keep_host(headers: &mut HeaderMap, asked: HeaderValue) {
+    headers.entry(HOST).or_insert(asked);
 }
 
 /// Takes out every forwarding field.
-pub(crate) fn remove(head: &mut RequestHeader) {
+pub(crate) fn remove(headers: &mut HeaderMap) {
     for name in [FOR, HOST, PROTO, REAL_IP, header::FORWARDED] {
-        head.remove_header(&name);
+        headers.remove(&name);
     }
     let others: Vec<HeaderName> =
-        head.headers.keys().filter(|name| is_forwarding(name.as_str())).cloned().collect();
+        headers.keys().filter(|name| is_forwarding(name.as_str())).cloned().collect();
     for name in others {
-        head.remove_header(&name);
+        headers.remove(&name);
     }
 }
 

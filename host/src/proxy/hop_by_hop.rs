@@ -2,7 +2,8 @@
 //! that a `Connection` line nominates. On requests this runs before any plugin, so what a plugin sets can't
 //! be nominated away by the client; Pingora's own strip, which comes later, then finds nothing.
 
-use http::{HeaderName, Version, header};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Version, header};
 use pingora::http::{RequestHeader, ResponseHeader};
 
 use super::survey::Survey;
@@ -31,7 +32,7 @@ pub(crate) enum BadConnection {
 ///
 /// # Errors
 /// A nominated field is one that proxies rely on, or there are too many.
-pub(crate) fn strip_request(head: &mut RequestHeader, found: Survey) -> Result<(), BadConnection> {
+pub(crate) fn strip_request(head: &mut Parts, found: Survey) -> Result<(), BadConnection> {
     let upgrade = found.upgrade && is_upgrade(head);
     if found.connection {
         let nominated: Vec<HeaderName> = nominated(&head.headers).take(MAX_NOMINATED + 1).collect();
@@ -42,15 +43,15 @@ pub(crate) fn strip_request(head: &mut RequestHeader, found: Survey) -> Result<(
             return Err(BadConnection::Protected);
         }
         for name in &nominated {
-            head.remove_header(name);
+            head.headers.remove(name);
         }
-        head.remove_header(&header::CONNECTION);
+        head.headers.remove(&header::CONNECTION);
     }
     if found.upgrade && !upgrade {
-        head.remove_header(&header::UPGRADE);
+        head.headers.remove(&header::UPGRADE);
     }
     if upgrade {
-        let _ = head.insert_header(header::CONNECTION, "upgrade");
+        head.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
     if !found.hop_by_hop {
         return Ok(());
@@ -59,7 +60,7 @@ pub(crate) fn strip_request(head: &mut RequestHeader, found: Survey) -> Result<(
     let trailers = head.headers.get(header::TE).is_some_and(|te| te == "trailers");
     for name in &FIELDS {
         if !(trailers && *name == header::TE) && head.headers.contains_key(name) {
-            head.remove_header(name);
+            head.headers.remove(name);
         }
     }
     Ok(())
@@ -108,7 +109,7 @@ pub(crate) fn strip_response(head: &mut ResponseHeader) {
 
 /// Whether the client asks for another protocol on this connection (RFC 9110, section 7.8): HTTP/1.1 only, and not
 /// with a body, whose time limits are not those of a tunnel.
-fn is_upgrade(head: &RequestHeader) -> bool {
+fn is_upgrade(head: &Parts) -> bool {
     let length = head.headers.get(header::CONTENT_LENGTH);
     head.version == Version::HTTP_11
         && length.is_none_or(|length| length == "0")
@@ -155,10 +156,11 @@ fn is_protected(name: &HeaderName) -> bool {
 mod tests {
     use super::*;
 
-    fn request(lines: &[(&'static str, &'static str)]) -> RequestHeader {
-        let mut head = RequestHeader::build("GET", b"/", None).unwrap();
+    fn request(lines: &[(&'static str, &'static str)]) -> Parts {
+        let mut head = http::Request::new(()).into_parts().0;
         for (name, value) in lines {
-            head.append_header(*name, *value).unwrap();
+            let name = HeaderName::try_from(*name).unwrap();
+            head.headers.append(name, HeaderValue::from_static(value));
         }
         head
     }

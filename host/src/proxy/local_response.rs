@@ -17,10 +17,7 @@ use super::server_timing;
 use super::whole_body;
 
 /// The field that carries the request's id.
-pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static(REQUEST_ID_NAME);
-
-/// The same as text, to be written with: Pingora copies a `HeaderName` to keep the case of its letters.
-pub(crate) const REQUEST_ID_NAME: &str = "x-request-id";
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Builds a head without framing.
 pub(crate) fn head(status: StatusCode, headers: &[(HeaderName, HeaderValue)]) -> Result<ResponseHeader> {

@@ -2,8 +2,8 @@
 //! that the proxy owns, their look-alikes with `_` for `-`, and forwarding fields of untrusted peers.
 //! Knows no routes: what the router sees is what is left.
 
-use http::{HeaderName, HeaderValue, Version, header};
-use pingora::http::RequestHeader;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 
 use crate::config::model::UnderscoreHeaders;
 
@@ -13,14 +13,14 @@ use super::survey::Survey;
 
 /// Takes out what may not pass. `trust`: the peer's forwarding fields are believed.
 pub(crate) fn request(
-    head: &mut RequestHeader,
+    head: &mut Parts,
     found: Survey,
     owned: &[HeaderName],
     underscores: UnderscoreHeaders,
     trust: bool,
 ) {
     if found.forwarding && !trust {
-        forwarded::remove(head);
+        forwarded::remove(&mut head.headers);
     }
     if found.underscore {
         let suspects: Vec<HeaderName> =
@@ -31,17 +31,17 @@ pub(crate) fn request(
                 || folded == REQUEST_ID.as_str()
                 || (!trust && forwarded::is_forwarding(&folded));
             if underscores == UnderscoreHeaders::Drop || protected {
-                head.remove_header(&name);
+                head.headers.remove(&name);
             }
         }
     }
     if found.owned {
         for name in owned {
-            head.remove_header(name);
+            head.headers.remove(name);
         }
     }
     if head.version == Version::HTTP_2 {
-        join_cookies(head);
+        join_cookies(&mut head.headers);
     }
 }
 
@@ -53,8 +53,8 @@ fn folds_to(own: &str, folded: &str) -> bool {
 
 /// Browsers split cookies over several fields on HTTP/2; HTTP/1.1 applications read one line (RFC 9113,
 /// section 8.2.3).
-fn join_cookies(head: &mut RequestHeader) {
-    let mut lines = head.headers.get_all(header::COOKIE).iter();
+fn join_cookies(headers: &mut HeaderMap) {
+    let mut lines = headers.get_all(header::COOKIE).iter();
     let (Some(first), Some(second)) = (lines.next(), lines.next()) else { return };
     let mut joined = first.as_bytes().to_vec();
     for line in std::iter::once(second).chain(lines) {
@@ -62,7 +62,7 @@ fn join_cookies(head: &mut RequestHeader) {
         joined.extend_from_slice(line.as_bytes());
     }
     if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
-        let _ = head.insert_header(header::COOKIE, value);
+        headers.insert(header::COOKIE, value);
     }
 }
 
@@ -75,9 +75,10 @@ mod tests {
         underscores: UnderscoreHeaders,
         trust: bool,
     ) -> Vec<String> {
-        let mut head = RequestHeader::build("GET", b"/", None).unwrap();
+        let mut head = http::Request::new(()).into_parts().0;
         for (name, value) in lines {
-            head.append_header(*name, *value).unwrap();
+            let name = HeaderName::try_from(*name).unwrap();
+            head.headers.append(name, HeaderValue::from_static(value));
         }
         let owned = [HeaderName::from_static("x-user")];
         let found = Survey::of(&head.headers, &owned);
@@ -104,12 +105,12 @@ mod tests {
 
     #[test]
     fn cookie_crumbs_become_one_line_on_http_2_alone() {
-        let mut head = RequestHeader::build("GET", b"/", None).unwrap();
+        let mut head = http::Request::new(()).into_parts().0;
         for crumb in ["a=1", "b=2", "csrf=x%3D"] {
-            head.append_header("cookie", crumb).unwrap();
+            head.headers.append(header::COOKIE, HeaderValue::from_static(crumb));
         }
         let mut h2 = head.clone();
-        h2.set_version(Version::HTTP_2);
+        h2.version = Version::HTTP_2;
         request(&mut head, Survey::default(), &[], UnderscoreHeaders::Drop, false);
         request(&mut h2, Survey::default(), &[], UnderscoreHeaders::Drop, false);
         assert_eq!(head.headers.get_all("cookie").iter().count(), 3);

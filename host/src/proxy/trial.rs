@@ -82,11 +82,11 @@ pub async fn play(
     if facts.raw_target.is_empty() {
         facts.raw_target = Bytes::copy_from_slice(target);
     }
-    let mut heads = SessionHeads::empty().ok_or_else(lost)?;
+    let mut heads = SessionHeads::empty();
     heads.lend_request(&mut head);
     let request_id = Arc::clone(&facts.request_id);
     let mut lent = Lent::new(Exchange {
-        heads,
+        heads: Box::new(heads),
         sizes: HeadSizes::default(),
         facts,
         phase: Phase::Request,

@@ -1,21 +1,18 @@
 //! `via` of requests and responses that pass (RFC 9110, section 7.6.3): by which version of HTTP they came, and that they
 //! came through this proxy. Knows no configuration.
 
-use http::{HeaderValue, Version};
-use pingora::http::{RequestHeader, ResponseHeader};
-
-// Written with the name as text: Pingora copies a `HeaderName` to keep the case of its letters.
-const NAME: &str = "via";
+use http::request::Parts;
+use http::{HeaderValue, Version, header};
+use pingora::http::ResponseHeader;
 
 /// Adds the proxy behind those that the request came through.
-pub(crate) fn request(head: &mut RequestHeader) {
-    let hop = hop(head.version);
-    let _ = head.append_header(NAME, hop);
+pub(crate) fn request(head: &mut Parts) {
+    head.headers.append(header::VIA, hop(head.version));
 }
 
 /// The same of a response, which came by `version`.
 pub(crate) fn response(head: &mut ResponseHeader, version: Version) {
-    let _ = head.append_header(NAME, hop(version));
+    let _ = head.append_header(header::VIA.as_str(), hop(version));
 }
 
 fn hop(version: Version) -> HeaderValue {

@@ -11,7 +11,7 @@ use edgewright::config::model::{Body, Grants, Isolation, Limits, OnFailure, Quar
 use edgewright::ids::UpstreamId;
 use edgewright::phase::Phase;
 use edgewright::plugin::exchange::{
-    Attributes, Exchange, Facts, FieldName, HeadSizes, Heads, HttpCalls, PassedOver, UpstreamNames,
+    Attributes, Exchange, Facts, HeadSizes, Heads, HttpCalls, PassedOver, UpstreamNames,
 };
 use edgewright::plugin::{
     Chain, Compiler, Engine, EngineOptions, Lent, LoadError, Plugin, PluginSpec, Ticking,
@@ -177,11 +177,6 @@ pub(crate) fn response_header<'a>(lent: &'a Lent, name: &str) -> Option<&'a str>
     response.headers.get(name).map(|value| value.to_str().expect("text"))
 }
 
-/// As the library has it.
-fn known(name: &FieldName) -> HeaderName {
-    HeaderName::from_bytes(name.as_bytes()).expect("a name")
-}
-
 struct NoUpstreams;
 
 impl UpstreamNames for NoUpstreams {
@@ -200,12 +195,12 @@ impl Heads for Message {
         &self.request
     }
 
-    fn insert_request_header(&mut self, name: FieldName, value: HeaderValue) {
-        self.request.headers.insert(known(&name), value);
+    fn insert_request_header(&mut self, name: HeaderName, value: HeaderValue) {
+        self.request.headers.insert(name, value);
     }
 
-    fn append_request_header(&mut self, name: FieldName, value: HeaderValue) {
-        self.request.headers.append(known(&name), value);
+    fn append_request_header(&mut self, name: HeaderName, value: HeaderValue) {
+        self.request.headers.append(name, value);
     }
 
     fn remove_request_header(&mut self, name: &HeaderName) {
@@ -234,15 +229,15 @@ impl Heads for Message {
         }
     }
 
-    fn insert_response_header(&mut self, name: FieldName, value: HeaderValue) {
+    fn insert_response_header(&mut self, name: HeaderName, value: HeaderValue) {
         if let Some(response) = &mut self.response {
-            response.headers.insert(known(&name), value);
+            response.headers.insert(name, value);
         }
     }
 
-    fn append_response_header(&mut self, name: FieldName, value: HeaderValue) {
+    fn append_response_header(&mut self, name: HeaderName, value: HeaderValue) {
         if let Some(response) = &mut self.response {
-            response.headers.append(known(&name), value);
+            response.headers.append(name, value);
         }
     }
 

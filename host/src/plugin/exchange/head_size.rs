@@ -3,8 +3,6 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::FieldName;
-
 /// What a line has beside its name and value.
 const LINE: usize = 4;
 
@@ -25,10 +23,10 @@ pub(in crate::plugin) struct HeadSize {
 
 impl HeadSize {
     /// Of all lines but those that are `replaced`.
-    pub(in crate::plugin) fn of(head: &HeaderMap, replaced: Option<&FieldName>) -> Self {
+    pub(in crate::plugin) fn of(head: &HeaderMap, replaced: Option<&HeaderName>) -> Self {
         let mut size = Self { lines: 0, bytes: 0 };
         for (name, value) in head {
-            if replaced.is_none_or(|replaced| !replaced.is(name)) {
+            if replaced.is_none_or(|replaced| replaced != name) {
                 size = size.with(Self::of_line(name, value));
             }
         }
@@ -38,11 +36,6 @@ impl HeadSize {
     /// Of one line.
     pub(in crate::plugin) fn of_line(name: &HeaderName, value: &HeaderValue) -> Self {
         Self { lines: 1, bytes: name.as_str().len() + value.len() + LINE }
-    }
-
-    /// Of one line that a plugin writes.
-    pub(in crate::plugin) fn of_field(name: &FieldName, value: &HeaderValue) -> Self {
-        Self { lines: 1, bytes: name.as_bytes().len() + value.len() + LINE }
     }
 
     pub(in crate::plugin) fn with(self, more: Self) -> Self {

@@ -168,8 +168,8 @@ impl request::Host for State {
 
 fn set_header(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderError> {
     let Exchange { heads, sizes, .. } = writable(state).ok_or(HeaderError::WrongPhase)?;
-    let (name, value) = (head::field(name)?, head::value(value)?);
-    let line = HeadSize::of_field(&name, &value);
+    let (name, value) = (head::name(&name)?, head::value(value)?);
+    let line = HeadSize::of_line(&name, &value);
     head::room(&heads.request().headers, &mut sizes.request, line, Some(&name))?;
     heads.insert_request_header(name, value);
     Ok(())
@@ -177,8 +177,8 @@ fn set_header(state: &mut State, name: String, value: Vec<u8>) -> Result<(), Hea
 
 fn append_header(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderError> {
     let Exchange { heads, sizes, .. } = writable(state).ok_or(HeaderError::WrongPhase)?;
-    let (name, value) = (head::field(name)?, head::value(value)?);
-    let line = HeadSize::of_field(&name, &value);
+    let (name, value) = (head::name(&name)?, head::value(value)?);
+    let line = HeadSize::of_line(&name, &value);
     head::room(&heads.request().headers, &mut sizes.request, line, None)?;
     heads.append_request_header(name, value);
     Ok(())

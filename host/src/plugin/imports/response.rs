@@ -63,9 +63,9 @@ impl response::Host for State {
 
 fn set(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderError> {
     let Exchange { heads, sizes, .. } = writable(state)?;
-    let (name, value) = (head::field(name)?, head::value(value)?);
+    let (name, value) = (head::name(&name)?, head::value(value)?);
     if let Some(parts) = heads.response() {
-        let line = HeadSize::of_field(&name, &value);
+        let line = HeadSize::of_line(&name, &value);
         head::room(&parts.headers, &mut sizes.response, line, Some(&name))?;
     }
     heads.insert_response_header(name, value);
@@ -74,9 +74,9 @@ fn set(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderErro
 
 fn append(state: &mut State, name: String, value: Vec<u8>) -> Result<(), HeaderError> {
     let Exchange { heads, sizes, .. } = writable(state)?;
-    let (name, value) = (head::field(name)?, head::value(value)?);
+    let (name, value) = (head::name(&name)?, head::value(value)?);
     if let Some(parts) = heads.response() {
-        let line = HeadSize::of_field(&name, &value);
+        let line = HeadSize::of_line(&name, &value);
         head::room(&parts.headers, &mut sizes.response, line, None)?;
     }
     heads.append_response_header(name, value);
