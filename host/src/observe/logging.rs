@@ -133,9 +133,11 @@ impl log::Log for Bridge {
                 tracing::warn!(target: "pingora", from = record.target(), "{}", record.args());
             }
             log::Level::Debug if record.target() == REFUSED_TARGET => {
-                // Formatting is left for the one message that is wanted: most of Pingora's debug
-                // messages have no literal text in common with it.
-                if let Some(text) = starts_with(record.args(), REFUSED) {
+                // Formatting is left for the one message that is wanted, which is not all text: most of Pingora's debug
+                // messages are, or have no text in common with it.
+                if record.args().as_str().is_none()
+                    && let Some(text) = starts_with(record.args(), REFUSED)
+                {
                     (self.refused)(text.strip_prefix(REFUSED).unwrap_or(&text));
                 }
             }

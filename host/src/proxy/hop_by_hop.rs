@@ -73,20 +73,11 @@ pub(crate) fn strip_upgrade(head: &mut RequestHeader) {
     }
 }
 
-/// Takes hop-by-hop fields out of a response. A switch of protocols (101) keeps what it is made of.
-pub(crate) fn strip_response(head: &mut ResponseHeader) {
+/// Takes hop-by-hop fields out of a response, as far as `found` says that there are any. A switch of protocols (101) keeps
+/// what it is made of.
+pub(crate) fn strip_response(head: &mut ResponseHeader, found: Survey) {
     let switching = head.status == http::StatusCode::SWITCHING_PROTOCOLS;
-    // One look over all names: most responses have none of these, and each look-up would hash its name.
-    let (mut connection, mut upgrade, mut others) = (false, false, false);
-    for name in head.headers.keys() {
-        match *name {
-            header::CONNECTION => connection = true,
-            header::UPGRADE => upgrade = true,
-            header::TE => others = true,
-            _ => others |= matches!(name.as_str(), "keep-alive" | "proxy-connection"),
-        }
-    }
-    if connection {
+    if found.connection {
         // An upstream may nominate what it likes: it is believed, but for what frames the message.
         let nominated: Vec<HeaderName> =
             nominated(&head.headers).filter(|name| !is_protected(name)).collect();
@@ -97,12 +88,12 @@ pub(crate) fn strip_response(head: &mut ResponseHeader) {
             head.remove_header(&header::CONNECTION);
         }
     }
-    if others {
+    if found.hop_by_hop {
         for name in FIELDS.iter().filter(|name| **name != header::PROXY_AUTHENTICATE) {
             head.remove_header(name);
         }
     }
-    if upgrade && !switching {
+    if found.upgrade && !switching {
         head.remove_header(&header::UPGRADE);
     }
 }
@@ -208,7 +199,8 @@ mod tests {
         ] {
             head.append_header(name, value).unwrap();
         }
-        strip_response(&mut head);
+        let found = Survey::of_response(&head.headers);
+        strip_response(&mut head, found);
         let names: Vec<_> = head.headers.keys().map(HeaderName::as_str).collect();
         assert_eq!(names, ["x-bar"]);
     }

@@ -11,6 +11,7 @@ use pingora::{Error, ErrorType, Result};
 use crate::proxy::ctx::Ctx;
 use crate::proxy::failure::{Failed, Kind};
 use crate::proxy::retry::{self, Reason};
+use crate::proxy::survey::Survey;
 use crate::proxy::{content_length, hop_by_hop, via};
 
 /// Interim responses (100 to 103) of one request at most.
@@ -31,15 +32,15 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
     if status == StatusCode::SWITCHING_PROTOCOLS && !session.is_upgrade_req() {
         return refuse("a switch of protocols that nobody asked for");
     }
-    if !is_framed(head) {
+    let found = Survey::of_response(&head.headers);
+    if found.coding && !is_framed(head) {
         return refuse("a `transfer-encoding` that is not just `chunked`, or one of HTTP/1.0");
     }
     // An intermediary speaks its own version (RFC 9110, section 2.5).
     if head.version == Version::HTTP_10 || head.version == Version::HTTP_09 {
         head.set_version(Version::HTTP_11);
     }
-    let bytes: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    if head.headers.len() > MAX_LINES || bytes > MAX_BYTES {
+    if found.lines > MAX_LINES || found.bytes > MAX_BYTES {
         return refuse("more header lines or bytes than a response may have");
     }
     if status.is_informational() {
@@ -61,7 +62,7 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
     } else if status == StatusCode::SWITCHING_PROTOCOLS {
         ctx.deadline = None;
     }
-    hop_by_hop::strip_response(head);
+    hop_by_hop::strip_response(head, found);
     if ctx.generation.policy.via && !status.is_informational() {
         via::response(head, version);
     }
@@ -72,7 +73,9 @@ pub(crate) fn run(session: &Session, head: &mut ResponseHeader, ctx: &mut Ctx) -
     } else if status == StatusCode::NOT_MODIFIED {
         head.remove_header(&header::TRANSFER_ENCODING);
     }
-    one_length(head);
+    if found.framing {
+        one_length(head);
+    }
     Ok(())
 }
 
@@ -95,11 +98,10 @@ pub(crate) fn in_time(ctx: &mut Ctx) -> Result<Option<Duration>> {
 fn is_framed(head: &ResponseHeader) -> bool {
     let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
-        (None, _) => true,
         (Some(coding), None) => {
             head.version != Version::HTTP_10 && coding.as_bytes().eq_ignore_ascii_case(b"chunked")
         }
-        _ => false,
+        (one, _) => one.is_none(),
     }
 }
 
