@@ -173,6 +173,7 @@ impl Reloader {
         self.parts.builder.show_rollouts(&generation);
         let earlier = self.parts.generation.swap(Arc::new(generation));
         self.draining.add(earlier);
+        self.parts.metrics.draining(self.draining.count());
         self.known = files::of(self.parts.source.file.as_deref(), &config);
         self.watch(config.server.watch);
         Ok(warnings)
