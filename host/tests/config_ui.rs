@@ -18,6 +18,7 @@ const WITHOUT_CASE: &[Code] = &[
     codes::PLUGIN_LOAD,
     codes::PLUGIN_CONFIGURE,
     codes::NEEDS_RESTART,
+    codes::CANNOT_LISTEN,
 ];
 
 #[test]

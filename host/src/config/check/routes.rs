@@ -33,6 +33,7 @@ pub(crate) fn routes(
     for raw in raws {
         let span = raw.span();
         let Section { value: raw, lost } = raw.into_inner();
+        let idle = idle_keys::Keys::of(&raw);
         let name = name(scope, &mut seen, span.clone(), &lost, raw.name);
         let matcher = checked_match(scope, &mut seen, server, span.clone(), &lost, &name, raw.matcher);
         let chain: Vec<_> =
@@ -57,7 +58,7 @@ pub(crate) fn routes(
         };
         let edits = edits::edits(scope, &lost, written);
         if let (Some(action), true) = (&action, chain.is_empty()) {
-            idle_keys::report(scope, action, &raw.timeouts, raw.mirror.as_ref(), raw.grpc_web.as_ref());
+            idle.report(scope, action);
         }
         let max_body = raw.max_body.and_then(|field| max_body(scope, server, &field));
         let mirror = raw.mirror.and_then(|field| split::mirror(scope, &known, &lost, field));
