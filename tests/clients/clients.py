@@ -1,4 +1,5 @@
-"""Clients that others wrote, through the proxy: curl, h2load, gRPC and WebSocket. Each check says what it saw.
+"""Clients that others wrote, through the proxy: curl, h2load, gRPC and WebSocket, in the clear, within TLS, with
+certificates of their own and behind the PROXY protocol. Each check says what it saw.
 
 Run by `scripts/clients.sh`, which installs what it needs: clients.py BINARIES, the directory of the built binaries.
 """
@@ -6,6 +7,7 @@ Run by `scripts/clients.sh`, which installs what it needs: clients.py BINARIES, 
 import os
 import re
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -17,10 +19,12 @@ import grpc
 from websockets.sync.client import connect
 from websockets.sync.server import serve
 
-BINARIES = sys.argv[1]
+BINARIES = os.path.abspath(sys.argv[1])
 DEADLINE = 20
 
 CONFIG = """
+[server]
+trusted-proxies = ["127.0.0.1"]
 [[listeners]]
 address = "127.0.0.1:{clear}"
 protocols = ["h1", "h2"]
@@ -28,6 +32,12 @@ protocols = ["h1", "h2"]
 address = "127.0.0.1:{tls}"
 protocols = ["h1", "h2"]
 tls = [{{ cert = "cert.pem", key = "key.pem" }}]
+[[listeners]]
+address = "127.0.0.1:{mutual}"
+tls = [{{ cert = "cert.pem", key = "key.pem", client-ca = "ca.pem" }}]
+[[listeners]]
+address = "127.0.0.1:{balanced}"
+proxy-protocol = "required"
 [upstreams.echo]
 peers = ["127.0.0.1:{echo}"]
 [upstreams.rpc]
@@ -76,13 +86,26 @@ def wait_for(what, ready):
         time.sleep(0.05)
 
 
-def answers(url):
-    return subprocess.run(["curl", "-fsS", "-o", os.devnull, url], capture_output=True).returncode == 0
+def make_certificates():
+    """An authority with a server and a client that it knows, and a stranger."""
+    new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    known = ["-CA", "ca.pem", "-CAkey", "ca.key", "-extensions", "usr_cert"]
+    run(*new, "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem")
+    run(*new, *known, "-subj", "/CN=localhost", *names, "-keyout", "key.pem", "-out", "cert.pem")
+    run(*new, *known, "-subj", "/CN=client", "-keyout", "client.key", "-out", "client.pem")
+    run(*new, "-extensions", "usr_cert", "-subj", "/CN=client", "-keyout", "stranger.key", "-out", "stranger.pem")
+
+
+def answers(url, *flags):
+    return subprocess.run(["curl", "-fsS", "-o", os.devnull, *flags, url], capture_output=True).returncode == 0
+
+
+CODE = ["-s", "-o", os.devnull, "-w", "%{http_version} %{http_code}"]
 
 
 def check_curl(ports):
     clear, tls = f"http://127.0.0.1:{ports['clear']}", f"https://127.0.0.1:{ports['tls']}"
-    code = ["-s", "-o", os.devnull, "-w", "%{http_version} %{http_code}"]
     for url, flags, version in [
         (clear, ["--http1.1"], "1.1"),
         (clear, ["--http1.0"], "1.1"),
@@ -92,7 +115,7 @@ def check_curl(ports):
         (tls, ["-k", "--http1.1"], "1.1"),
         (tls, ["-k", "--http2"], "2"),
     ]:
-        seen = run("curl", *code, *flags, url + "/x")
+        seen = run("curl", *CODE, *flags, url + "/x")
         assert seen == f"{version} 200", f"{flags}: {seen}"
         body = "z" * 3_000_000
         with tempfile.NamedTemporaryFile("w") as file:
@@ -104,6 +127,24 @@ def check_curl(ports):
         assert seen.replace("\n", "").endswith(body), f"{flags}: {len(seen)} bytes came back"
     seen = run("curl", "-sv", clear + "/1", clear + "/2", "-w", "%{num_connects}\n", "-o", os.devnull, "-o", os.devnull)
     assert seen.split() == ["1", "0"], f"one connection for two requests: {seen}"
+
+
+def check_certificates(ports):
+    url = f"https://127.0.0.1:{ports['mutual']}/x"
+    assert not answers(url, "-k"), "a client without a certificate was served"
+    own = ["--cacert", "ca.pem", "--cert", "client.pem", "--key", "client.key"]
+    for flags, version in [(["--http1.1"], "1.1"), (["--http2"], "2"), (["--tls-max", "1.2"], "2")]:
+        seen = run("curl", *CODE, *own, *flags, url)
+        assert seen == f"{version} 200", f"{flags}: {seen}"
+    stranger = ["--cert", "stranger.pem", "--key", "stranger.key"]
+    assert not answers(url, "-k", *stranger), "a client with a certificate of somebody else was served"
+
+
+def check_proxy_protocol(ports):
+    url = f"http://127.0.0.1:{ports['balanced']}/x"
+    assert not answers(url), "a connection without the header was served"
+    seen = run("curl", *CODE, "--haproxy-protocol", url, url)
+    assert seen == "1.1 2001.1 200", seen
 
 
 def check_h2load(ports):
@@ -143,27 +184,52 @@ def check_grpc(ports):
         talk = channel.stream_stream("/shop.Orders/Talk")
         seen = list(talk(iter([b"1", b"2", b"3"]), timeout=DEADLINE))
         assert seen == [b"re: 1", b"re: 2", b"re: 3"], seen
-    # As a browser calls it.
+    with open("ca.pem", "rb") as file:
+        trusted = grpc.ssl_channel_credentials(file.read())
+    with grpc.secure_channel(f"localhost:{ports['tls']}", trusted) as channel:
+        assert channel.unary_unary("/shop.Orders/Get")(b"hello", timeout=DEADLINE) == b"hello"
+
+
+def check_grpc_web(ports):
+    """As a browser calls it."""
+    clear, tls = f"http://127.0.0.1:{ports['clear']}", f"https://127.0.0.1:{ports['tls']}"
     message = b"\0" + struct.pack(">I", 5) + b"hello"
-    done = subprocess.run(
-        ["curl", "-s", "--http1.1", "-H", "content-type: application/grpc-web+proto", "--data-binary", "@-",
-         f"http://127.0.0.1:{ports['clear']}/shop.Orders/Get"],
-        input=message, capture_output=True, timeout=DEADLINE,
-    )
-    assert done.stdout.startswith(message + b"\x80"), done.stdout
-    assert b"grpc-status:0\r\n" in done.stdout, done.stdout
+    for url, flags in [
+        (clear, ["--http1.1"]),
+        (clear, ["--http2-prior-knowledge"]),
+        (tls, ["--http1.1", "--cacert", "ca.pem"]),
+        (tls, ["--http2", "--cacert", "ca.pem"]),
+    ]:
+        done = subprocess.run(
+            ["curl", "-sS", *flags, "-H", "content-type: application/grpc-web+proto", "--data-binary", "@-",
+             url + "/shop.Orders/Get"],
+            input=message, capture_output=True, timeout=DEADLINE,
+        )
+        assert done.stdout.startswith(message + b"\x80"), f"{flags}: {done}"
+        assert b"grpc-status:0\r\n" in done.stdout, f"{flags}: {done}"
+        done = subprocess.run(
+            ["curl", "-sSi", *flags, "-H", "content-type: application/grpc-web+proto", "--data-binary", "@-",
+             url + "/shop.Orders/Refuse"],
+            input=message, capture_output=True, timeout=DEADLINE,
+        )
+        assert re.search(rb"grpc-status: ?5", done.stdout), f"{flags}: {done}"
 
 
 def check_websocket(ports):
-    for _ in range(50):
-        with connect(f"ws://127.0.0.1:{ports['clear']}/ws") as socket_:
-            for text in ("", "hello", "x" * 100_000):
-                socket_.send(text)
-                assert socket_.recv(timeout=DEADLINE) == text
+    trusted = ssl.create_default_context(cafile="ca.pem")
+    for url, context in [
+        (f"ws://127.0.0.1:{ports['clear']}/ws", None),
+        (f"wss://127.0.0.1:{ports['tls']}/ws", trusted),
+    ]:
+        for _ in range(25):
+            with connect(url, ssl=context) as socket_:
+                for text in ("", "hello", "x" * 100_000):
+                    socket_.send(text)
+                    assert socket_.recv(timeout=DEADLINE) == text
 
 
 def main():
-    ports = free_ports(["clear", "tls", "echo", "rpc", "ws", "admin"])
+    ports = free_ports(["clear", "tls", "mutual", "balanced", "echo", "rpc", "ws", "admin"])
     rpc = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
     rpc.add_generic_rpc_handlers((Orders(),))
     rpc.add_insecure_port(f"127.0.0.1:{ports['rpc']}")
@@ -174,9 +240,9 @@ def main():
         background.submit(ws.serve_forever)
         with open(os.path.join(directory, "edgewright.toml"), "w") as file:
             file.write(CONFIG.format(**ports))
-        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-            "-keyout", f"{directory}/key.pem", "-out", f"{directory}/cert.pem")
+        # Certificates are named as they are there.
+        os.chdir(directory)
+        make_certificates()
         try:
             echo = os.path.join(BINARIES, "edgewright-echo")
             started.append(subprocess.Popen([echo, f"127.0.0.1:{ports['echo']}"]))
@@ -184,7 +250,8 @@ def main():
             started.append(subprocess.Popen([proxy, "run", "edgewright.toml"], cwd=directory, stderr=subprocess.DEVNULL))
             wait_for("the proxy", lambda: answers(f"http://127.0.0.1:{ports['admin']}/readyz"))
             wait_for("the upstream", lambda: answers(f"http://127.0.0.1:{ports['clear']}/x"))
-            for check in (check_curl, check_h2load, check_grpc, check_websocket):
+            for check in (check_curl, check_certificates, check_proxy_protocol, check_h2load, check_grpc, check_grpc_web,
+                          check_websocket):
                 check(ports)
                 print(f"{check.__name__.removeprefix('check_')}: fine", flush=True)
         finally:
