@@ -51,43 +51,12 @@ impl Listeners {
         models.iter().map(listener).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The listener that a connection to this address of the machine came to.
-    pub fn at(&self, local: SocketAddr) -> Option<&Arc<Listener>> {
-        let ip = local.ip().to_canonical();
-        let fits = |listener: &&Arc<Listener>| {
-            let own = listener.address;
-            own.port() == local.port() && (own.ip().is_unspecified() || own.ip().to_canonical() == ip)
-        };
-        // An address by itself goes before one that is every address.
-        self.0.iter().filter(fits).min_by_key(|listener| listener.address.ip().is_unspecified())
+    /// The one that listens on this address.
+    pub fn of(&self, address: SocketAddr) -> Option<&Arc<Listener>> {
+        self.0.iter().find(|listener| listener.address == address)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn connections_find_their_listener() {
-        let addresses = ["0.0.0.0:80", "127.0.0.1:80", "[::]:81", "10.0.0.1:82"];
-        let models: Vec<_> = addresses
-            .iter()
-            .map(|address| model::Listener {
-                address: address.parse().unwrap(),
-                h2: false,
-                proxy_protocol: ProxyProtocol::Off,
-                tls: None,
-            })
-            .collect();
-        let listeners = Listeners::build(&models).unwrap();
-        let check = |local: &str, expected: Option<&str>| {
-            let found = listeners.at(local.parse().unwrap()).map(|found| found.address.to_string());
-            assert_eq!(found.as_deref(), expected, "{local}");
-        };
-        check("127.0.0.1:80", Some("127.0.0.1:80"));
-        check("10.1.1.1:80", Some("0.0.0.0:80"));
-        check("[::ffff:127.0.0.1]:81", Some("[::]:81"));
-        check("127.0.0.1:82", None);
-        check("127.0.0.1:83", None);
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.0.iter().map(|listener| listener.address)
     }
 }

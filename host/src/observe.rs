@@ -5,4 +5,5 @@ pub mod access_log;
 pub mod histogram;
 pub mod lines;
 pub mod logging;
+pub mod refusals;
 pub mod registry;

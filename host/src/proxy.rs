@@ -23,6 +23,7 @@ mod hop_by_hop;
 mod http1;
 mod http2;
 mod in_flight;
+mod leave;
 mod local_response;
 mod loops;
 mod memo;
@@ -60,11 +61,13 @@ use pingora::{Error, Result};
 
 use crate::snapshot::Generation;
 
+pub(crate) use connection::Arrival;
 pub use connection::{Edge, log_refused};
 pub(crate) use connections::Standing;
 pub use connections::{Budget, Connections, Fresh};
 pub use ctx::Ctx;
 pub use in_flight::Requests;
+pub use leave::{Farewell, Leave, farewell};
 pub use rehearsal::{Refused, Rehearsal};
 pub use trial::{Course, Question, Reply, Verdict, play};
 

@@ -4,6 +4,7 @@ mod accept;
 mod announce;
 mod background;
 mod descriptors;
+mod doors;
 mod listeners;
 mod shutdown;
 mod signals;
@@ -15,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
+use pingora::apps::HttpServerOptions;
 use pingora::prelude::Server;
 use pingora::proxy::HttpProxy;
 use pingora::server::RunArgs;
@@ -34,7 +36,8 @@ use crate::snapshot::{Builder, Failure, Generation};
 use crate::upstream::metrics::UpstreamMetrics;
 use crate::upstream::{Resolver, Upstreams};
 
-use accept::Accepting;
+use accept::Reception;
+use doors::{Accepting, Doors};
 use workers::Threads;
 
 pub use listeners::CannotListen;
@@ -68,11 +71,9 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let started = Instant::now();
     let serving: Arc<OnceLock<Arc<ArcSwap<Generation>>>> = Arc::default();
     let ear = Arc::clone(&serving);
-    logging::init(move |reason| {
-        if let Some(generation) = ear.get()
-            && let Some(log) = &generation.load().access_log
-        {
-            log_refused(log, reason);
+    logging::init(move |refusal| {
+        if let Some(generation) = ear.get() {
+            log_refused(&generation.load(), refusal);
         }
     })
     .map_err(CannotStart::Thread)?;
@@ -113,18 +114,6 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let health = Health::default();
     let resolver = watch::Sender::new(resolver);
     let resolving = background::Resolving(resolver.subscribe());
-    let reloads = reload::start(reload::Parts {
-        source,
-        running: config.clone(),
-        builder,
-        generation: Arc::clone(&generation),
-        resolver,
-        upstream_metrics,
-        log_file,
-        health: health.clone(),
-        metrics: reload_metrics,
-    })
-    .map_err(CannotStart::Thread)?;
     let requests = Requests::register(&mut registry);
     let connections =
         Connections::register(descriptors::budget(descriptors, workers.count.get()), &mut registry);
@@ -134,16 +123,25 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     let threads = Threads::start(workers.count).map_err(CannotStart::Thread)?;
     let mut server = Server::new_with_opt_and_conf(None, pingora_conf(config, &workers, descriptors));
     server.bootstrap();
-    let resolving = server.add_service(background_service("resolver", resolving));
     let edge = EdgeProxy { generation: Arc::clone(&generation), in_flight: requests.clone() };
     let edge = edge_of(&server, edge, connections.clone());
-    let accepting = Accepting {
-        crew: threads.crew(),
-        listeners,
-        taking: Arc::clone(&taking),
-        edge,
-        connections: connections.clone(),
-    };
+    let reception = Reception { crew: threads.crew(), edge, delay: config.server.drain_delay };
+    let doors = Arc::new(Doors::new(reception, public.into_iter().zip(listeners)));
+    let reloads = reload::start(reload::Parts {
+        source,
+        running: config.clone(),
+        builder,
+        generation: Arc::clone(&generation),
+        resolver,
+        upstream_metrics,
+        log_file,
+        sockets: Box::new(Arc::clone(&doors)),
+        health: health.clone(),
+        metrics: reload_metrics,
+    })
+    .map_err(CannotStart::Thread)?;
+    let resolving = server.add_service(background_service("resolver", resolving));
+    let accepting = Accepting { doors, taking: Arc::clone(&taking) };
     let public_service = server.add_service(accepting);
     public_service.add_dependency(&resolving);
     server.add_service(background_service(
@@ -163,7 +161,6 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
             started,
             workers: workers.count.get(),
             workers_reason: workers.reason.clone(),
-            listeners: public.iter().map(ToString::to_string).collect(),
         };
         let generation = Arc::clone(&generation);
         let admin =
@@ -201,6 +198,10 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
 fn edge_of(server: &Server, edge: EdgeProxy, connections: Connections) -> Arc<Edge> {
     let generation = Arc::clone(&edge.generation);
     let mut proxy = HttpProxy::new(edge, Arc::clone(&server.configuration));
+    // Refused by `proxy/admission` like everything else, with a line in the log.
+    let mut options = HttpServerOptions::default();
+    options.allow_connect_method_proxying = true;
+    proxy.server_options = Some(options);
     proxy.handle_init_modules();
     Arc::new(Edge::new(proxy, generation, connections))
 }

@@ -7,7 +7,7 @@ const HOP_BY_HOP: &str = "HTTP/1.1 200 OK\r\nConnection: X-Foo, keep-alive\r\nX-
     Proxy-Connection: keep-alive\r\nUpgrade: h2c\r\nX-Bar: 2\r\nContent-Length: 2\r\n\r\nok";
 
 #[test]
-fn hop_by_hop_fields_of_a_response_stop_at_the_proxy() {
+fn case_06_hop_by_hop_fields_of_a_response_stop_at_the_proxy() {
     let origin = Origin::reply(HOP_BY_HOP);
     let proxy = Setup::new().with_h2().upstream("main", &origin).route("default", "", "main").start();
     let mut client = proxy.connect();

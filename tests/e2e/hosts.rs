@@ -48,7 +48,7 @@ fn case_01_a_host_matches_in_every_legal_spelling() {
 }
 
 #[test]
-fn case_09_a_missing_repeated_or_malformed_host_is_refused() {
+fn g05_case_09_a_missing_repeated_or_malformed_host_is_refused() {
     let origin = Origin::ok();
     let proxy = Setup::new().upstream("main", &origin).route("default", "", "main").start();
     let refused: [&[u8]; 10] = [

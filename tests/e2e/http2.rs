@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use edgewright_tests::{DEADLINE, Origin, Proxy, Setup, get, h2c};
+use edgewright_tests::{DEADLINE, Origin, Proxy, Setup, get, h2c, wait_for_value};
 
 fn plain(origin: &Origin) -> Proxy {
     Setup::new().with_h2().upstream("main", origin).route("default", "", "main").start()
@@ -76,6 +76,8 @@ fn g11_crumbs_are_joined_and_too_many_fields_refused() {
 fn c31_rapid_resets_end_the_connection() {
     let origin = Origin::ok();
     let proxy = plain(&origin);
+    assert_eq!(proxy.get("/x").status, 200);
+    let before = proxy.resident();
     let mut stream = open(&proxy);
     let pair = |at: u32| {
         let id = 2 * at + 1;
@@ -88,8 +90,11 @@ fn c31_rapid_resets_end_the_connection() {
         stream.write_all(&pairs).is_err()
     });
     assert!(ended || ends(&mut stream), "the connection goes on");
+    refused(&proxy, "excessive load");
     assert!(origin.requests().len() <= 300, "{} requests at the origin", origin.requests().len());
     assert_eq!(proxy.get("/x").status, 200);
+    let grown = proxy.resident().saturating_sub(before);
+    assert!(grown < 16 * 1024, "{grown} KiB more");
 }
 
 #[test]
@@ -112,19 +117,14 @@ fn c33_heads_without_end_are_cut() {
 fn c35_control_frames_without_reading_fill_no_memory() {
     let origin = Origin::ok();
     let proxy = plain(&origin);
-    let resident = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", proxy.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
-        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
-    };
     assert_eq!(proxy.get("/x").status, 200);
-    let before = resident();
+    let before = proxy.resident();
     for piece in [frame(PING, 0, 0, &[0; 8]), frame(SETTINGS, 0, 0, b""), frame(0xee, 0, 0, b"unknown")] {
         let mut stream = open(&proxy);
         stream.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
         flood(&mut stream, &piece.repeat(100), 1000);
         assert_eq!(proxy.get("/x").status, 200);
-        let grown = resident().saturating_sub(before);
+        let grown = proxy.resident().saturating_sub(before);
         assert!(grown < 16 * 1024, "{grown} KiB more");
     }
 }
@@ -175,6 +175,62 @@ fn a_body_that_was_said_to_be_empty_reaches_no_upstream() {
     assert_eq!(refused.unwrap()["error"], "bad-request");
     let methods: Vec<String> = origin.requests().iter().map(|request| request.head.method()).collect();
     assert_eq!(methods, ["GET", "POST", "POST"]);
+}
+
+/// Waits for the line of something that was refused before it was a request, and returns it.
+fn refused(proxy: &Proxy, cause: &str) -> serde_json::Value {
+    wait_for_value(&format!("a line with `{cause}`"), || {
+        let text = proxy.stdout();
+        let line = text.lines().find(|line| line.contains("\"cause\"") && line.contains(cause))?;
+        serde_json::from_str(line).ok()
+    })
+}
+
+/// RFC 9113, sections 6.5.2, 6.7, 8.1.1 and 8.3: the library answers by itself, and the log has a line all the same.
+#[test]
+fn what_the_library_refuses_has_a_line() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let whole = END_HEADERS | END_STREAM;
+    let check = |frames: &[u8], cause: &str, status: u16, error: &str| {
+        let mut stream = open(&proxy);
+        stream.write_all(frames).unwrap();
+        let line = refused(&proxy, cause);
+        assert_eq!((&line["status"], &line["error"]), (&status.into(), &error.into()), "{line}");
+        assert_eq!((&line["client"], &line["protocol"]), (&"127.0.0.1".into(), &"HTTP/2".into()), "{line}");
+        assert_eq!(proxy.get("/x").status, 200);
+    };
+    check(&frame(HEADERS, whole, 1, b"\x82\x84\x41\x06a.test"), "missing scheme", 0, "bad-request");
+    check(&frame(HEADERS, whole, 1, b"\x86\x84\x41\x06a.test"), "missing method", 0, "bad-request");
+    check(&frame(HEADERS, whole, 1, b"\x82\x86\x84\x41\x03a b"), "malformed authority", 0, "bad-request");
+    // A field that only HTTP/1 has (section 8.2.2).
+    let old = [REQUEST, b"\x00\x0aconnection\x05close"].concat();
+    check(&frame(HEADERS, whole, 1, &old), "malformed header block", 0, "bad-request");
+    let many = [REQUEST, b"\x40\x01a\x00", &[0xbe; 1700]].concat();
+    check(&frame(HEADERS, whole, 1, &many), "over size", 431, "headers-too-large");
+    // Of a wrong length: the connection ends.
+    check(&frame(PING, 0, 0, &[0; 7]), "unspecific protocol error", 0, "bad-request");
+    assert_eq!(origin.requests().len(), 6);
+    let sum = proxy.metrics_at_rest().sum("edgewright_requests_total", &[("class", "4xx")]);
+    assert!(sum >= 1.0, "{sum}");
+}
+
+/// RFC 8441 is not offered: clients of WebSocket take HTTP/1.1.
+#[test]
+fn c43_tunnels_over_http_2_are_refused() {
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let connect = b"\x02\x07CONNECT\x41\x06a.test";
+    let mut stream = open(&proxy);
+    stream.write_all(&frame(HEADERS, END_HEADERS, 1, connect)).unwrap();
+    let line = proxy.access_log(1).pop().unwrap();
+    assert_eq!((&line["status"], &line["error"]), (&405.into(), &"method-not-allowed".into()), "{line}");
+    let extended = [connect.as_slice(), b"\x86\x84\x00\x09:protocol\x09websocket"].concat();
+    let mut stream = open(&proxy);
+    stream.write_all(&frame(HEADERS, END_HEADERS, 1, &extended)).unwrap();
+    assert_eq!(refused(&proxy, "protocol")["status"], 0);
+    assert_eq!(origin.connections(), 0);
+    assert_eq!(proxy.get("/x").status, 200);
 }
 
 #[test]

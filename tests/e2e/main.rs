@@ -73,6 +73,7 @@ mod explain;
 mod log_sinks;
 mod reload;
 mod reload_faults;
+mod reload_listeners;
 mod reload_tls;
 mod reload_watch;
 mod rollout;

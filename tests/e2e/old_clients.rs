@@ -78,7 +78,7 @@ fn a_request_without_host_reaches_the_upstream_with_one() {
 }
 
 #[test]
-fn case_11_a_request_shorter_than_the_preface_is_answered_at_once() {
+fn g01_case_11_a_request_shorter_than_the_preface_is_answered_at_once() {
     let origin = Origin::ok();
     let proxy = Setup::new().with_h2().upstream("main", &origin).route("default", "", "main").start();
     let check = |request: &str, status: u16| {
@@ -93,6 +93,24 @@ fn case_11_a_request_shorter_than_the_preface_is_answered_at_once() {
     // It begins as the preface does.
     check("P / HTTP/1.0\r\n\r\n", 200);
     assert_eq!(origin.requests().len(), 2);
+}
+
+/// RFC 9113, section 3.4: it may be the beginning of one.
+#[test]
+fn g01_case_11_a_part_of_a_preface_is_waited_for_within_a_limit() {
+    let origin = Origin::ok();
+    let proxy = Setup::new()
+        .server(r#"timeouts = { idle = "1s" }"#)
+        .with_h2()
+        .upstream("main", &origin)
+        .route("default", "", "main")
+        .start();
+    for part in ["", "P", "PRI * HTTP/2.0\r\n"] {
+        let mut client = proxy.connect();
+        client.send(part);
+        assert!(client.closes_within(DEADLINE), "{part:?}");
+        assert_eq!(proxy.get("/x").status, 200);
+    }
 }
 
 /// RFC 9113, section 3.4.

@@ -216,9 +216,9 @@ fn what_the_process_was_started_with_needs_a_restart() {
         assert_eq!(served_by(&proxy.get("/x")), "1");
         proxy.edit_config(|text| text.replace(to, from));
     };
-    let port = proxy.address().port();
-    check(&format!(":{port}\""), ":7\"", &format!("listener `127.0.0.1:{port}` is gone"));
     check("threads = 2", "threads = 3", "`server.threads` changed");
+    let admin = proxy.admin_address();
+    check(&admin.to_string(), "127.0.0.1:7", "`[admin]` changed");
     // Protocols and certificates are those of the generation.
     proxy.edit_config(|text| text.replace(r#"protocols = ["h1"]"#, r#"protocols = ["h1", "h2"]"#));
     let _ = proxy.reload().expect_status(200);

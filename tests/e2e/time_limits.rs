@@ -1,5 +1,7 @@
 //! Clients that take their time: with a head, a body, what they are sent, or the next request.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use edgewright_tests::{Connection, DEADLINE, Origin, Proxy, Setup, ask, get, wait_for};
@@ -79,6 +81,47 @@ fn c37_a_client_that_reads_nothing_is_let_go() {
     wait_for(DEADLINE, "the upstream's connection to end", || origin.closed() == 1);
     drop(client);
     // Someone who reads is not in anybody's way.
+    assert_eq!(proxy.get("/x").body.len(), body.len());
+}
+
+/// Clients that take a byte now and then hold what is for others no longer than those that take nothing.
+#[test]
+fn c37_clients_that_read_a_byte_at_a_time_are_let_go() {
+    const CLIENTS: usize = 10;
+    let body = "x".repeat(8 * 1024 * 1024);
+    let origin = Origin::body(&body);
+    let proxy = Setup::new()
+        .server(r#"timeouts = { write = "2s" }"#)
+        .with_h2()
+        .upstream("main", &origin)
+        .route("default", "", "main")
+        .start();
+    let open = |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(proxy.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream
+    };
+    // A window of one byte for each stream (RFC 9113, section 6.5.2), and `GET http://a.test/` in HPACK.
+    let modern = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\x01\
+        \0\0\x0b\x01\x05\0\0\0\x01\x82\x86\x84\x41\x06a.test";
+    // One byte more for stream 1.
+    let update = b"\0\0\x04\x08\0\0\0\0\x01\0\0\0\x01";
+    let mut old: Vec<_> = (0..CLIENTS).map(|_| open(&get("/x").bytes())).collect();
+    let mut new: Vec<_> = (0..CLIENTS).map(|_| open(modern)).collect();
+    origin.wait_for_requests(2 * CLIENTS);
+    wait_for(DEADLINE, "all of them to be let go", || {
+        for client in &mut old {
+            let _ = client.read(&mut [0; 1]);
+        }
+        for client in &mut new {
+            let _ = client.write_all(update);
+            let _ = client.read(&mut [0; 16]);
+        }
+        assert_eq!(proxy.admin("/healthz").status, 200);
+        proxy.stdout().lines().filter(|line| line.contains("client-gone")).count() == 2 * CLIENTS
+    });
+    wait_for(DEADLINE, "the upstream's connections to end", || origin.closed() >= 2 * CLIENTS);
     assert_eq!(proxy.get("/x").body.len(), body.len());
 }
 

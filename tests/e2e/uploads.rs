@@ -1,6 +1,7 @@
 //! Bodies of requests on their way up: one end each, one reading of their length, and no waiting for each other.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::sync::{Arc, Mutex};
 
 use edgewright_tests::message::Framing;
 use edgewright_tests::{Connection, DEADLINE, Origin, Proxy, Setup, get, h2c};
@@ -63,7 +64,7 @@ fn an_expectation_without_a_body_gets_the_answer_alone() {
 }
 
 #[test]
-fn other_expectations_are_refused() {
+fn c41_other_expectations_are_refused() {
     let origin = Origin::ok();
     let proxy = plain(&origin);
     let check = |expectation: &str| {
@@ -76,13 +77,76 @@ fn other_expectations_are_refused() {
     };
     check("tea");
     check("100-continue, tea");
+    check("y 100-continue");
     check("");
     assert_eq!(origin.connections(), 0);
+    assert_eq!(proxy.get("/x").status, 200);
+}
+
+/// An answer that comes before the body: what is behind the head stays a body, whatever it looks like.
+#[test]
+fn c41_a_body_behind_an_early_answer_is_no_request() {
+    let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n";
+    for status in ["200 OK", "417 Expectation Failed"] {
+        let origin = EarlyOrigin::start(status);
+        let proxy = Setup::new()
+            .config(&format!("[upstreams.main]\npeers = [\"{}\"]", origin.address))
+            .route("default", "", "main")
+            .start();
+        let mut client = proxy.connect();
+        client.send(format!(
+            "POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+            smuggled.len()
+        ));
+        // An interim answer may come before.
+        assert_eq!(client.response_to("POST").status.to_string(), status[..3]);
+        client.send(smuggled);
+        // It ends, or takes the body for one.
+        if let Ok(next) = client.try_ask(&get("/next")) {
+            assert_eq!(next.status.to_string(), status[..3], "{:?}", next.head);
+        }
+        assert_eq!(proxy.get("/probe").status.to_string(), status[..3]);
+        let targets = origin.targets.lock().unwrap().clone();
+        assert!(targets.iter().all(|target| target != "/smuggled"), "{targets:?}");
+    }
+}
+
+/// Answers each head as soon as it is there, and closes. Keeps the targets that it was asked for.
+struct EarlyOrigin {
+    address: std::net::SocketAddr,
+    targets: Arc<Mutex<Vec<String>>>,
+}
+
+impl EarlyOrigin {
+    fn start(status: &'static str) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let targets = Arc::<Mutex<Vec<String>>>::default();
+        let keep = Arc::clone(&targets);
+        let serve = move || {
+            for stream in listener.incoming() {
+                let mut stream = BufReader::new(stream.unwrap());
+                let mut lines =
+                    stream.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+                let Some(first) = lines.next() else { continue };
+                lines.for_each(drop);
+                keep.lock().unwrap().push(first.split(' ').nth(1).unwrap_or_default().to_owned());
+                let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+                let _ = stream.get_mut().write_all(answer.as_bytes());
+                // What comes behind it is no request either.
+                let _ = stream.get_mut().shutdown(std::net::Shutdown::Write);
+                let mut rest = String::new();
+                let _ = stream.read_to_string(&mut rest);
+            }
+        };
+        std::thread::Builder::new().name("early origin".to_owned()).spawn(serve).unwrap();
+        Self { address, targets }
+    }
 }
 
 /// RFC 9110, section 8.6; RFC 9112, sections 6.1 and 6.3.
 #[test]
-fn case_07_a_length_that_could_be_read_in_two_ways_is_refused() {
+fn g02_case_07_a_length_that_could_be_read_in_two_ways_is_refused() {
     let origin = Origin::ok();
     let proxy = plain(&origin);
     let check = |fields: &str, body: &str| {
@@ -96,6 +160,7 @@ fn case_07_a_length_that_could_be_read_in_two_ways_is_refused() {
     check("Content-Length: 5\r\nContent-Length: 6", "hello");
     check("Content-Length: 5, 5", "hello");
     check("Content-Length: 005", "hello");
+    check("Content-Length: 010", "0123456789");
     check("Content-Length: +5", "hello");
     check("Content-Length: -5", "hello");
     check("Content-Length: 0x5", "hello");
@@ -106,6 +171,7 @@ fn case_07_a_length_that_could_be_read_in_two_ways_is_refused() {
     check("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", chunked);
     check("Transfer-Encoding: gzip", "hello");
     assert_eq!(origin.connections(), 0);
+    assert_eq!(proxy.get("/x").status, 200);
 }
 
 /// RFC 9112, section 6.3: the chunks count, and no length goes on with them.
@@ -131,7 +197,7 @@ fn case_07_a_length_beside_chunks_is_refused_or_left_out() {
 
 /// RFC 9112, section 7.1.
 #[test]
-fn a_malformed_chunk_is_the_clients_fault() {
+fn c11_a_malformed_chunk_is_the_clients_fault() {
     let origin = Origin::ok();
     let proxy = plain(&origin);
     let check = |body: &str| {
@@ -140,7 +206,18 @@ fn a_malformed_chunk_is_the_clients_fault() {
         assert_eq!(client.response_to("POST").status, 400, "{body:?}");
         assert!(client.closes_within(DEADLINE), "{body:?}");
     };
-    let bodies = ["zz\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\nzz\r\n", "-5\r\nhello\r\n0\r\n\r\n"];
+    let bodies = [
+        "zz\r\nhello\r\n0\r\n\r\n",
+        "5\r\nhello\r\nzz\r\n",
+        "-5\r\nhello\r\n0\r\n\r\n",
+        "+5\r\nhello\r\n0\r\n\r\n",
+        "0_5\r\nhello\r\n0\r\n\r\n",
+        "0x5\r\nhello\r\n0\r\n\r\n",
+        "5 \r\nhello\r\n0\r\n\r\n",
+        "00000000000000005\r\nhello\r\n0\r\n\r\n",
+        "5\r\nhelloXX\r\n0\r\n\r\n",
+        "5\nhello\r\n0\r\n\r\n",
+    ];
     bodies.into_iter().for_each(check);
     let lines = proxy.access_log(bodies.len());
     assert!(lines.iter().all(|line| line["error"] == "bad-request"), "{lines:#?}");

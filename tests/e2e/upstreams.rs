@@ -57,7 +57,7 @@ fn a_dead_peer_costs_nobody_an_error() {
 }
 
 #[test]
-fn an_upstream_that_is_down_is_502_or_503_with_a_request_id() {
+fn c57_an_upstream_that_is_down_is_502_or_503_with_a_request_id() {
     let peer = nobody();
     let proxy = Setup::new().peers("main", &[peer]).route("default", "", "main").start();
     let response = proxy.get("/x");
@@ -66,7 +66,23 @@ fn an_upstream_that_is_down_is_502_or_503_with_a_request_id() {
 }
 
 #[test]
-fn an_upstream_that_talks_nonsense_is_502() {
+fn c57_a_name_that_leads_nowhere_is_told_to_the_log_alone() {
+    let dns = edgewright_tests::Dns::start(&[]);
+    let proxy = Setup::new()
+        .config(&format!(
+            "[dns]\nservers = [\"{}\"]\n[upstreams.main]\npeers = [\"secret.test:81\"]",
+            dns.address()
+        ))
+        .route("default", "", "main")
+        .start();
+    let response = proxy.get("/x").expect_status(503);
+    let all = [response.head.raw.as_slice(), &response.body].concat();
+    assert!(!String::from_utf8_lossy(&all).contains("secret"), "{:?}", response.head);
+    check_page(&proxy, &response, "secret.test:81");
+}
+
+#[test]
+fn case_12_an_upstream_that_talks_nonsense_is_502() {
     let check = |reply: &'static str| {
         let origin = Origin::script(move |_, wire| {
             wire.send(reply.as_bytes())?;
@@ -83,7 +99,7 @@ fn an_upstream_that_talks_nonsense_is_502() {
 }
 
 #[test]
-fn a_silent_upstream_is_504_in_time() {
+fn case_12_a_silent_upstream_is_504_in_time() {
     // Reads and never answers; the connection stays until the proxy ends it.
     let origin = Origin::script(|_, wire| wire.head().map(|_| ()));
     let proxy = Setup::new()
@@ -101,7 +117,7 @@ fn a_silent_upstream_is_504_in_time() {
 }
 
 #[test]
-fn a_response_that_stalls_does_not_end_well() {
+fn case_12_a_response_that_stalls_does_not_end_well() {
     let origin = Origin::script(|_, wire| {
         wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")?;
         wire.head().map(|_| ())

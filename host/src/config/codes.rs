@@ -155,7 +155,9 @@ codes! {
         "The access log is appended to a regular file, in a directory that is there.";
 
     NEEDS_RESTART = 801, "change that needs a restart",
-        "What the process was started with, its listeners and threads, can't change while it runs.";
+        "What the process was started with, its threads and its admin end, can't change while it runs.";
+    CANNOT_LISTEN = 802, "address can't be listened on",
+        "The system gives no listener for that address: somebody else has it, or it is not this machine's.";
 }
 
 /// The row of a code.

@@ -37,7 +37,6 @@ pub struct Facts {
     pub workers: usize,
     /// Why that number.
     pub workers_reason: String,
-    pub listeners: Vec<String>,
 }
 
 #[async_trait]

@@ -12,6 +12,7 @@ mod log_style;
 mod metrics;
 mod report;
 mod restart;
+mod sockets;
 mod steady;
 mod steps;
 mod worker;
@@ -29,6 +30,7 @@ use crate::config::diagnostic::Diagnostic;
 pub use log_file::LogFile;
 pub use metrics::ReloadMetrics;
 pub use report::{Outcome, Report, Trigger};
+pub use sockets::{Sockets, Switch};
 pub use steps::Parts;
 pub use worker::start;
 

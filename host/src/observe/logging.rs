@@ -1,15 +1,16 @@
 //! The proxy's own log, on standard error, written by a thread of its own so that nobody waits for whoever reads
-//! it. Also the ear for what Pingora only says in its log: requests
-//! that it refused before any hook ran. Knows no access log: whoever wants those gives a function.
+//! it. What libraries refuse and say only here goes to whoever gives a function for it (`refusals`).
 
 use std::io::{self, IsTerminal};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 use super::lines::{Counts, Lines};
+use super::refusals::{self, Hear, Refusal, Streams};
 
 /// Environment variable with the filter, in the syntax of `tracing_subscriber::EnvFilter`.
 pub const FILTER_VARIABLE: &str = "EDGEWRIGHT_LOG";
@@ -21,37 +22,36 @@ const DEFAULT_FILTER: &str =
 /// that failed, connections to upstreams that were closed.
 const TOLD_ELSEWHERE: [&str; 2] = ["pingora_proxy", "pingora_core::connectors"];
 
-/// What Pingora's proxy logs, at debug level, for a request that it answers with 400 by itself.
-const REFUSED: &str = "Fail to proxy: ";
-const REFUSED_TARGET: &str = "pingora_proxy";
-
 /// The writer of the log, once it was started.
 static LINES: OnceLock<Lines> = OnceLock::new();
 
-/// Starts the log. `refused` is called with Pingora's reason for each request that it refused before
-/// `early_request_filter`, on the thread and in the task of that connection. Later calls do nothing.
+/// Starts the log. `hear` is called for what is refused before `early_request_filter`, on the thread and in the task of
+/// that connection. Later calls do nothing.
 ///
 /// # Errors
 /// The system gives no thread for its writer.
-pub fn init(refused: impl Fn(&str) + Send + Sync + 'static) -> io::Result<()> {
+pub fn init(hear: impl Fn(Refusal<'_>) + Send + Sync + 'static) -> io::Result<()> {
     let lines = Lines::start("log", io::stderr(), Counts::default())?;
     if LINES.set(lines).is_err() {
         return Ok(());
     }
     let (filter, mistake) = filter();
     // Not `init`: that would also install a bridge of its own for the `log` crate.
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let shown = tracing_subscriber::fmt::layer()
         .with_writer(|| Line(Vec::with_capacity(256)))
         .with_ansi(io::stderr().is_terminal())
         .with_target(false)
-        .finish();
+        .with_filter(filter);
+    let hear: Arc<Hear<'static>> = Arc::new(hear);
+    let ear = Arc::clone(&hear);
+    let streams = Streams(move |refusal: Refusal<'_>| ear(refusal)).with_filter(refusals::of_http2());
+    let subscriber = tracing_subscriber::registry().with(shown).with(streams);
     if tracing::subscriber::set_global_default(subscriber).is_err() {
         return Ok(());
     }
-    let bridge = Bridge { refused: Box::new(refused) };
+    let bridge = Bridge { hear };
     if log::set_boxed_logger(Box::new(bridge)).is_ok() {
-        // Debug, not info: the refusals above are said at that level.
+        // Debug, not info: refusals are said at that level.
         log::set_max_level(log::LevelFilter::Debug);
     }
     // A panic, too, must not wait for whoever reads standard error.
@@ -113,15 +113,18 @@ impl Drop for Line {
 
 /// Carries records of the `log` crate (Pingora's) into `tracing`.
 struct Bridge {
-    refused: Box<dyn Fn(&str) + Send + Sync>,
+    hear: Arc<Hear<'static>>,
 }
 
 impl log::Log for Bridge {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        metadata.level() <= log::Level::Warn || metadata.target() == REFUSED_TARGET
+        metadata.level() <= log::Level::Warn || refusals::may_tell(metadata.target())
     }
 
     fn log(&self, record: &log::Record<'_>) {
+        if refusals::may_tell(record.target()) && refusals::hear_pingora(record, &*self.hear) {
+            return;
+        }
         match record.level() {
             log::Level::Error | log::Level::Warn if is_told_elsewhere(record.target()) => {
                 tracing::debug!(target: "pingora", from = record.target(), "{}", record.args());
@@ -131,15 +134,6 @@ impl log::Log for Bridge {
             }
             log::Level::Warn => {
                 tracing::warn!(target: "pingora", from = record.target(), "{}", record.args());
-            }
-            log::Level::Debug if record.target() == REFUSED_TARGET => {
-                // Formatting is left for the one message that is wanted, which is not all text: most of Pingora's debug
-                // messages are, or have no text in common with it.
-                if record.args().as_str().is_none()
-                    && let Some(text) = starts_with(record.args(), REFUSED)
-                {
-                    (self.refused)(text.strip_prefix(REFUSED).unwrap_or(&text));
-                }
             }
             _ => {}
         }
@@ -152,41 +146,4 @@ fn is_told_elsewhere(target: &str) -> bool {
     TOLD_ELSEWHERE
         .iter()
         .any(|part| target.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
-}
-
-/// The text of `arguments`, if it starts with `prefix`. Stops formatting at the first byte that differs.
-fn starts_with(arguments: &std::fmt::Arguments<'_>, prefix: &str) -> Option<String> {
-    struct Matcher<'a> {
-        prefix: &'a str,
-        text: String,
-    }
-    impl std::fmt::Write for Matcher<'_> {
-        fn write_str(&mut self, part: &str) -> std::fmt::Result {
-            let seen = self.text.len();
-            self.text.push_str(part);
-            let due = self.prefix.as_bytes().get(seen..).unwrap_or_default();
-            let same = due.iter().zip(part.as_bytes()).all(|(a, b)| a == b);
-            if same { Ok(()) } else { Err(std::fmt::Error) }
-        }
-    }
-    let mut matcher = Matcher { prefix, text: String::new() };
-    std::fmt::Write::write_fmt(&mut matcher, *arguments).ok()?;
-    (matcher.text.len() >= prefix.len()).then_some(matcher.text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_wanted_message_is_formatted() {
-        let check = |arguments: std::fmt::Arguments<'_>, expected: Option<&str>| {
-            assert_eq!(starts_with(&arguments, REFUSED).as_deref(), expected);
-        };
-        check(format_args!("Fail to proxy: {}", "x"), Some("Fail to proxy: x"));
-        check(format_args!("Fail to{} {}", " proxy:", "x"), Some("Fail to proxy: x"));
-        check(format_args!("Fail to read: {}", "x"), None);
-        check(format_args!("Fail"), None);
-        check(format_args!("{}", ""), None);
-    }
 }

@@ -25,6 +25,7 @@ use crate::plugin::exchange::{
 use crate::snapshot::{Generation, RouteEntry, Version};
 use crate::upstream::{Endpoint, Hold, Peer, Retrying, Upstream};
 
+use super::downstream::Connection;
 use super::failure::Failed;
 use super::heads::SessionHeads;
 use super::in_flight::InFlight;
@@ -47,6 +48,8 @@ pub struct Ctx {
     lent: Option<Lent>,
     /// What the upstream is asked for, where the route changes the target.
     pub(crate) target: Option<PathAndQuery>,
+    /// The client's connection.
+    pub(crate) connection: Option<Arc<Connection>>,
     /// The upstream that was chosen.
     pub(crate) upstream: Option<UpstreamId>,
     /// The peer of it that the request is at.
@@ -108,6 +111,7 @@ impl Ctx {
             facts: None,
             lent: None,
             target: None,
+            connection: None,
             upstream: None,
             hold: None,
             tried: Vec::new(),
@@ -138,9 +142,10 @@ impl Ctx {
         self.access_log.take()
     }
 
-    /// Whether the process is about to end: no connection is kept for a next request.
+    /// Whether the process or the client's listener is about to end: no connection is kept for a next request.
     pub(crate) fn is_draining(&self) -> bool {
         self.in_flight.is_draining()
+            || self.connection.as_ref().is_some_and(|connection| connection.leave.is_announced())
     }
 
     pub(crate) fn entry(&self) -> Option<&RouteEntry> {
@@ -309,7 +314,7 @@ fn session_heads(exchange: &mut Exchange) -> Option<&mut SessionHeads> {
 /// A request that is dropped in its middle, at the end of a shutdown's grace, still has its line in the log.
 impl Drop for Ctx {
     fn drop(&mut self) {
-        if !self.finished && self.is_draining() {
+        if !self.finished && self.in_flight.is_draining() {
             self.in_flight.is_cut();
         }
         if let Some(log) = self.take_access_log() {

@@ -32,6 +32,7 @@ use crate::listener::Listener;
 use crate::plugin::exchange::TlsFacts;
 
 use super::http1::Head;
+use super::leave::Leave;
 
 use gate::Gate;
 use pace::Pace;
@@ -57,6 +58,8 @@ pub(crate) struct Connection {
     pub(crate) tls: Option<Arc<TlsFacts>>,
     /// Which virtual host of the listener's TLS it has.
     pub(crate) host: usize,
+    /// The end of the listener.
+    pub(crate) leave: Leave,
     /// How long an upstream may take to switch protocols, in milliseconds.
     switch_wait: AtomicU64,
 }
@@ -67,8 +70,9 @@ impl Connection {
         peer: SocketAddr,
         tls: Option<Arc<TlsFacts>>,
         host: usize,
+        leave: Leave,
     ) -> Self {
-        Self { listener, peer, tls, host, switch_wait: AtomicU64::new(u64::MAX) }
+        Self { listener, peer, tls, host, leave, switch_wait: AtomicU64::new(u64::MAX) }
     }
 
     /// That of a request.
@@ -201,7 +205,8 @@ mod tests {
         let mut client = std::net::TcpStream::connect(address).unwrap();
         let (accepted, peer) = listening.accept().await.unwrap();
         let listener = Listener { address, h2: false, proxy_protocol: ProxyProtocol::Off, tls: None };
-        let connection = Arc::new(Connection::new(Arc::new(listener), peer, None, 0));
+        let connection =
+            Arc::new(Connection::new(Arc::new(listener), peer, None, 0, crate::proxy::farewell().1));
         let transport = Transport::Clear(Box::new(accepted.into()));
         let mut stream = Downstream::new(transport, connection, &ClientLimits::DEFAULT).unwrap();
 

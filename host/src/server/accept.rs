@@ -1,22 +1,20 @@
-//! Takes connections on the public listeners and hands them to the proxy. Not a listening service of Pingora's: that one
-//! resets whoever has connected when the process ends, waits out of descriptors for a second, and repeats other errors
-//! without a pause. Knows nothing of what is spoken.
+//! Takes the connections of a listener and hands them to workers. Knows nothing of what is spoken.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use pingora::protocols::l4::stream::Stream;
 use pingora::protocols::{GetSocketDigest as _, SocketDigest};
-use pingora::server::{ListenFds, ShutdownWatch};
-use pingora::services::Service;
+use pingora::server::ShutdownWatch;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
-use crate::proxy::{Connections, Edge, Fresh, Standing};
+use crate::listener::Listener;
+use crate::proxy::{Arrival, Edge, Leave, Standing, farewell};
 
 use super::workers::Crew;
 
@@ -26,113 +24,132 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Lines of the log about that are so far apart.
 const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
-/// The service of all public listeners. The thread that Pingora gives it does nothing but wait for the workers.
-pub(super) struct Accepting {
+/// What all listeners share. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Reception {
     pub(super) crew: Crew,
-    /// They listen; taken by the first start, which is the only one.
-    pub(super) listeners: Vec<std::net::TcpListener>,
-    /// Becomes true once connections are taken.
-    pub(super) taking: Arc<AtomicBool>,
     pub(super) edge: Arc<Edge>,
-    pub(super) connections: Connections,
+    /// How long connections of a listener that is closed are told that they end, before those end that are idle.
+    pub(super) delay: Duration,
 }
 
-#[async_trait]
-impl Service for Accepting {
-    async fn start_service(
-        &mut self,
-        _handed_over: Option<ListenFds>,
+/// Why nothing more is taken.
+enum End {
+    Listener,
+    Process,
+}
+
+impl Reception {
+    /// Takes connections to `address` on some worker, as its connections are, until `closed` is dropped at its other
+    /// end or `shutdown` is true. `None` without workers.
+    pub(super) fn open(
+        &self,
+        address: SocketAddr,
+        socket: std::net::TcpListener,
+        closed: oneshot::Receiver<()>,
         shutdown: ShutdownWatch,
-        _tasks_per_listener: usize,
+    ) -> Option<JoinHandle<()>> {
+        // From now on: the end of the process waits for who has connected, too.
+        let fresh = self.edge.fresh();
+        let reception = self.clone();
+        Some(self.crew.idlest()?.spawn(async move {
+            let ready =
+                TcpListener::from_std(socket).map(|socket| (socket, reception.edge.listener(address)));
+            let (socket, listener) = match ready {
+                Ok((socket, Some(listener))) => (socket, listener),
+                Ok((_, None)) => return tracing::error!(%address, "no generation has this listener"),
+                Err(error) => return tracing::error!(%address, %error, "a listener is lost"),
+            };
+            reception.listen(socket, listener, closed, shutdown).await;
+            drop(fresh);
+        }))
+    }
+
+    async fn listen(
+        self,
+        socket: TcpListener,
+        mut listener: Arc<Listener>,
+        closed: oneshot::Receiver<()>,
+        mut shutdown: ShutdownWatch,
     ) {
-        let tasks: Vec<_> = std::mem::take(&mut self.listeners)
-            .into_iter()
-            .filter_map(|listener| {
-                let (edge, fresh) = (Arc::clone(&self.edge), self.connections.fresh());
-                // Each on some worker, as its connections.
-                let listening = listen(listener, self.crew.clone(), edge, fresh, shutdown.clone());
-                Some(self.crew.idlest()?.spawn(listening))
-            })
-            .collect();
-        self.taking.store(true, Ordering::Release);
-        for task in tasks {
-            // One that panicked has told so.
-            let _ = task.await;
+        let address = listener.address;
+        let (farewell, leave) = farewell();
+        let mut told = None;
+        let mut stop = shutdown.clone();
+        let stop = async {
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => End::Process,
+                _ = closed => End::Listener,
+            }
+        };
+        tokio::pin!(stop);
+        let end = loop {
+            let accepted = tokio::select! {
+                biased;
+                end = &mut stop => break end,
+                accepted = socket.accept() => accepted,
+            };
+            match accepted {
+                Ok((connection, peer)) => {
+                    // Where the configuration has it no more, it is as it was.
+                    listener = self.edge.listener(address).unwrap_or(listener);
+                    self.take(connection, peer, &listener, &leave);
+                }
+                Err(error) if is_of_connection(&error) => {}
+                Err(error) => {
+                    tell(&mut told, address, &error);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        };
+        farewell.announce();
+        if matches!(end, End::Process) {
+            farewell.end();
         }
-        self.edge.end().await;
+        // Whoever has connected by now, takes it for granted that it is served.
+        let _ = self.take_rest(socket, &listener, &leave);
+        tokio::select! {
+            () = tokio::time::sleep(self.delay) => {}
+            _ = shutdown.wait_for(|stop| *stop) => {}
+        }
+        farewell.end();
     }
 
-    fn name(&self) -> &str {
-        "listeners"
-    }
-
-    fn threads(&self) -> Option<usize> {
-        Some(1)
-    }
-}
-
-/// Takes the connections of one listener until `shutdown`.
-async fn listen(
-    listener: std::net::TcpListener,
-    crew: Crew,
-    edge: Arc<Edge>,
-    fresh: Fresh,
-    shutdown: ShutdownWatch,
-) {
-    let ready = listener.local_addr().and_then(|address| Ok((address, TcpListener::from_std(listener)?)));
-    let (address, listener) = match ready {
-        Ok(ready) => ready,
-        Err(error) => {
-            tracing::error!(%error, "a listener is lost");
+    fn take(&self, connection: TcpStream, peer: SocketAddr, listener: &Arc<Listener>, leave: &Leave) {
+        let edge = &self.edge;
+        // Counted here, and not by the worker that gets it: that may be busy, and descriptors go meanwhile.
+        let place = edge.enter();
+        if place.standing == Standing::Closed {
+            edge.dismiss(connection, listener);
             return;
         }
-    };
-    let mut told = None;
-    let mut stop = shutdown.clone();
-    let stop = stop.wait_for(|stop| *stop);
-    tokio::pin!(stop);
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            _ = &mut stop => break,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((connection, peer)) => take(&crew, &edge, connection, peer, &shutdown),
-            Err(error) if is_of_connection(&error) => {}
-            Err(error) => {
-                tell(&mut told, address, &error);
-                tokio::time::sleep(PAUSE).await;
-            }
+        // An error means that it is gone already, which whoever reads from it will find.
+        let _ = connection.set_nodelay(true);
+        let digest = SocketDigest::from_raw_fd(connection.as_raw_fd());
+        let _ = digest.peer_addr.set(Some(peer.into()));
+        let Some(worker) = self.crew.idlest() else { return };
+        let handed = if worker.is_this() { Handed::Here(connection) } else { Handed::over(connection) };
+        let arrival = Arrival { listener: Arc::clone(listener), peer, leave: leave.clone() };
+        let (edge, fresh) = (Arc::clone(edge), edge.fresh());
+        worker.spawn(async move {
+            // An error means that the worker has no room for one more; the connection is closed.
+            let Ok(connection) = handed.arrive() else { return };
+            let mut stream = Stream::from(connection);
+            stream.set_socket_digest(digest);
+            edge.take(stream, arrival, place, fresh).await;
+        });
+    }
+
+    /// Takes what waits, and closes the listener.
+    fn take_rest(&self, socket: TcpListener, listener: &Arc<Listener>, leave: &Leave) -> Result<()> {
+        // Not by the runtime, which may not have heard of the last ones.
+        let socket = socket.into_std()?;
+        loop {
+            let (connection, peer) = socket.accept()?;
+            connection.set_nonblocking(true)?;
+            self.take(TcpStream::from_std(connection)?, peer, listener, leave);
         }
     }
-    // Whoever has connected by now, takes it for granted that it is served.
-    let _ = take_rest(listener, &crew, &edge, &shutdown);
-    drop(fresh);
-}
-
-fn take(crew: &Crew, edge: &Arc<Edge>, connection: TcpStream, peer: SocketAddr, shutdown: &ShutdownWatch) {
-    // Counted here, and not by the worker that gets it: that may be busy, and descriptors go meanwhile.
-    let place = edge.enter();
-    if place.standing == Standing::Closed {
-        edge.dismiss(connection);
-        return;
-    }
-    // An error means that it is gone already, which whoever reads from it will find.
-    let _ = connection.set_nodelay(true);
-    let digest = SocketDigest::from_raw_fd(connection.as_raw_fd());
-    let _ = digest.peer_addr.set(Some(peer.into()));
-    let Some(worker) = crew.idlest() else { return };
-    let handed = if worker.is_this() { Handed::Here(connection) } else { Handed::over(connection) };
-    let (edge, shutdown) = (Arc::clone(edge), shutdown.clone());
-    let fresh = edge.fresh();
-    worker.spawn(async move {
-        // An error means that the worker has no room for one more; the connection is closed.
-        let Ok(connection) = handed.arrive() else { return };
-        let mut stream = Stream::from(connection);
-        stream.set_socket_digest(digest);
-        edge.take(stream, place, fresh, &shutdown).await;
-    });
 }
 
 /// A connection on its way to its worker, which is to be the one that the kernel wakes for it.
@@ -152,17 +169,6 @@ impl Handed {
             Self::Here(connection) => Ok(connection),
             Self::Over(connection) => TcpStream::from_std(connection?),
         }
-    }
-}
-
-/// Takes what waits, and closes the listener.
-fn take_rest(listener: TcpListener, crew: &Crew, edge: &Arc<Edge>, shutdown: &ShutdownWatch) -> Result<()> {
-    // Not by the runtime, which may not have heard of the last ones.
-    let listener = listener.into_std()?;
-    loop {
-        let (connection, peer) = listener.accept()?;
-        connection.set_nonblocking(true)?;
-        take(crew, edge, TcpStream::from_std(connection)?, peer, shutdown);
     }
 }
 

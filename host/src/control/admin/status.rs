@@ -26,7 +26,7 @@ pub(super) struct Status<'a> {
     last_reload: Option<&'a Report>,
     workers: usize,
     workers_reason: &'a str,
-    listeners: &'a [String],
+    listeners: Vec<String>,
     routes: Vec<RouteStatus<'a>>,
     plugins: Vec<PluginStatus<'a>>,
     upstreams: Vec<UpstreamStatus<'a>>,
@@ -117,7 +117,7 @@ impl<'a> Status<'a> {
             last_reload,
             workers: facts.workers,
             workers_reason: &facts.workers_reason,
-            listeners: &facts.listeners,
+            listeners: generation.listeners.addresses().map(|address| address.to_string()).collect(),
             routes: generation
                 .routes
                 .iter()

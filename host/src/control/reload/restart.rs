@@ -1,15 +1,13 @@
-//! What a running process can't change: what its threads and sockets were made from. A configuration that changes it
+//! What a running process can't change: what its threads and its admin end were made from. A configuration that changes it
 //! is refused as a whole, because half of a file would be nobody's wish. Knows no sockets.
-
-use std::net::SocketAddr;
 
 use crate::config::codes;
 use crate::config::diagnostic::Diagnostic;
-use crate::config::model::{Config, Listener};
+use crate::config::model::Config;
 
 /// Every difference that needs a restart.
 pub(super) fn needed(running: &Config, wanted: &Config) -> Vec<Diagnostic> {
-    let mut found = listeners(&running.listeners, &wanted.listeners);
+    let mut found = Vec::new();
     let mut differs = |differs: bool, what: &str| {
         if differs {
             found.push(needs_restart(format!("{what} changed")));
@@ -21,15 +19,6 @@ pub(super) fn needed(running: &Config, wanted: &Config) -> Vec<Diagnostic> {
     differs(running.admin != wanted.admin, "`[admin]`");
     differs(running.plugin_cache != wanted.plugin_cache, "`plugins.cache`");
     found
-}
-
-fn listeners(running: &[Listener], wanted: &[Listener]) -> Vec<Diagnostic> {
-    let has = |list: &[Listener], address: SocketAddr| list.iter().any(|it| it.address == address);
-    let address = |listener: &Listener| listener.address;
-    let new = wanted.iter().map(address).filter(|address| !has(running, *address));
-    let gone = running.iter().map(address).filter(|address| !has(wanted, *address));
-    let new = new.map(|address| needs_restart(format!("listener `{address}` is new")));
-    new.chain(gone.map(|address| needs_restart(format!("listener `{address}` is gone")))).collect()
 }
 
 fn needs_restart(what: String) -> Diagnostic {
@@ -64,10 +53,7 @@ mod tests {
             }
         };
         check(&config("127.0.0.1:8080", 2, None), &[]);
-        check(
-            &config("127.0.0.1:8081", 2, None),
-            &["listener `127.0.0.1:8081` is new", "listener `127.0.0.1:8080` is gone"],
-        );
+        check(&config("127.0.0.1:8081", 2, None), &[]);
         check(&config("127.0.0.1:8080", 3, None), &["`server.threads` changed"]);
         check(&config("127.0.0.1:8080", 2, Some("127.0.0.1:9901")), &["`[admin]` changed"]);
         let mut other = config("127.0.0.1:8080", 2, None);

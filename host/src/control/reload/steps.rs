@@ -24,6 +24,7 @@ use super::draining::{Draining, Names};
 use super::log_file::{LogFile, Prepared};
 use super::metrics::ReloadMetrics;
 use super::report::{Outcome, Report, Trigger};
+use super::sockets::{Sockets, Switch};
 use super::steady::Files;
 use super::{Source, files, restart};
 
@@ -49,6 +50,7 @@ pub struct Parts {
     pub resolver: watch::Sender<Arc<Resolver>>,
     pub upstream_metrics: UpstreamMetrics,
     pub log_file: LogFile,
+    pub sockets: Box<dyn Sockets>,
     pub health: Health,
     pub metrics: ReloadMetrics,
 }
@@ -77,6 +79,7 @@ struct Built {
     generation: Generation,
     upstreams: Arc<Upstreams>,
     log: Prepared,
+    listeners: Switch,
     warnings: Vec<Diagnostic>,
 }
 
@@ -151,13 +154,30 @@ impl Reloader {
                 NotTaken(Outcome::Refused, failures.iter().map(Failure::diagnostic).collect())
             },
         )?;
+        match self.open(&config) {
+            Ok((log, listeners)) => Ok(Built { config, generation, upstreams, log, listeners, warnings }),
+            Err(found) => {
+                drop(generation);
+                self.forget(&current, Names::of_config(&config));
+                Err(found)
+            }
+        }
+    }
+
+    /// Opens what the configuration writes to and listens on.
+    fn open(&mut self, config: &Config) -> Result<(Prepared, Switch), NotTaken> {
         let log =
-            self.parts.log_file.prepare(&config).map_err(|found| NotTaken(Outcome::Refused, vec![found]))?;
-        Ok(Built { config, generation, upstreams, log, warnings })
+            self.parts.log_file.prepare(config).map_err(|found| NotTaken(Outcome::Refused, vec![found]))?;
+        let addresses: Vec<_> = config.listeners.iter().map(|listener| listener.address).collect();
+        let listeners = self.parts.sockets.open(&addresses).map_err(|found| {
+            let needs_restart = found.iter().any(|found| found.code == codes::NEEDS_RESTART);
+            NotTaken(if needs_restart { Outcome::NeedsRestart } else { Outcome::Refused }, found)
+        })?;
+        Ok((log, listeners))
     }
 
     fn swap(&mut self, built: Built) -> Result<Vec<Diagnostic>, NotTaken> {
-        let Built { config, mut generation, upstreams, log, warnings } = built;
+        let Built { config, mut generation, upstreams, log, listeners, warnings } = built;
         self.refuse_at_end()?;
         self.parts.log_file.switch(log).map_err(|error| {
             tracing::error!(%error, "a thread could not be started");
@@ -172,6 +192,7 @@ impl Reloader {
         self.parts.metrics.serves(generation.number);
         self.parts.builder.show_rollouts(&generation);
         let earlier = self.parts.generation.swap(Arc::new(generation));
+        listeners();
         self.draining.add(earlier);
         self.parts.metrics.draining(self.draining.count());
         self.known = files::of(self.parts.source.file.as_deref(), &config);

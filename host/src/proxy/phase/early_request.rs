@@ -23,11 +23,12 @@ pub(crate) fn run(session: &mut Session, ctx: &mut Ctx) -> Result<()> {
 }
 
 fn prepare(session: &mut Session, ctx: &mut Ctx) -> Result<(), Failed> {
-    let connection = Connection::of(session);
+    ctx.connection = Connection::of(session);
+    let connection = ctx.connection.as_ref();
     // Every public connection is known.
     let unknown = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
-    let peer = connection.as_ref().map_or(unknown, |connection| connection.peer);
-    let from = Origin { peer, connection: connection.as_deref() };
+    let peer = connection.map_or(unknown, |connection| connection.peer);
+    let from = Origin { peer, connection: connection.map(|connection| &**connection) };
     let generation = Arc::clone(&ctx.generation);
     let head = session.req_header_mut();
     ctx.traces.method = Some(head.method.clone());
