@@ -108,15 +108,16 @@ pub fn run(config: &Config, source: Source) -> Result<(), CannotStart> {
     generation.warm();
     let mut listeners = listeners::open(addresses()).map_err(CannotStart::Listeners)?;
     let admin = listeners.split_off(public.len()).pop();
-    announce::lines(config, &generation, &workers, started);
+    let budget = descriptors::budget(descriptors, workers.count.get());
+    let room = announce::Room { descriptors, clients: budget.served };
+    announce::lines(config, &generation, &workers, room, started);
     let generation = Arc::new(ArcSwap::from_pointee(generation));
     let _ = serving.set(Arc::clone(&generation));
     let health = Health::default();
     let resolver = watch::Sender::new(resolver);
     let resolving = background::Resolving(resolver.subscribe());
     let requests = Requests::register(&mut registry);
-    let connections =
-        Connections::register(descriptors::budget(descriptors, workers.count.get()), &mut registry);
+    let connections = Connections::register(budget, &mut registry);
     let [taking, heard, reload_heard] = <[Arc<AtomicBool>; 3]>::default();
     let again = Arc::new(Notify::new());
 

@@ -1,4 +1,4 @@
-//! The start-up lines: one each for listeners, routes, plugins, workers and admin, on standard error.
+//! The start-up lines: one each for listeners, routes, plugins, workers, clients and admin, on standard error.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -10,14 +10,39 @@ use crate::snapshot::Generation;
 use super::Workers;
 
 /// Prints what runs. A closed standard error is no reason not to start.
-pub(super) fn lines(config: &Config, generation: &Generation, workers: &Workers, started: Instant) {
-    let text = render(config, generation, workers);
+pub(super) fn lines(
+    config: &Config,
+    generation: &Generation,
+    workers: &Workers,
+    room: Room,
+    started: Instant,
+) {
+    let text = render(config, generation, workers, room);
     let mut stderr = std::io::stderr().lock();
     let took = started.elapsed().as_millis();
     let _ = writeln!(stderr, "edgewright {} (loaded in {took} ms)\n{text}", env!("CARGO_PKG_VERSION"));
 }
 
-fn render(config: &Config, generation: &Generation, workers: &Workers) -> String {
+/// What there is for clients.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// The limit of descriptors; `None` is none.
+    pub(super) descriptors: Option<u64>,
+    /// Connections that those are enough for.
+    pub(super) clients: usize,
+}
+
+impl Room {
+    fn told(self, limit: Option<u32>) -> String {
+        match (limit, self.descriptors) {
+            (Some(limit), _) => format!("{limit} at once (max-connections)"),
+            (None, Some(descriptors)) => format!("{} at once ({descriptors} descriptors)", self.clients),
+            (None, None) => "as many as come (no limit of descriptors)".to_owned(),
+        }
+    }
+}
+
+fn render(config: &Config, generation: &Generation, workers: &Workers, room: Room) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
     let mut line = |label: &str, text: String| {
@@ -49,10 +74,26 @@ fn render(config: &Config, generation: &Generation, workers: &Workers) -> String
         );
     }
     line("workers", format!("{} ({})", workers.count, workers.reason));
+    line("clients", room.told(config.server.limits.connections));
     match &config.admin {
         Some(admin) => line("admin", format!("http://{}/status", admin.address)),
         None => line("admin", "off".to_owned()),
     }
     out.pop();
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_for_clients_is_told() {
+        let check = |limit, descriptors, expected: &str| {
+            assert_eq!(Room { descriptors, clients: 352 }.told(limit), expected);
+        };
+        check(None, Some(1024), "352 at once (1024 descriptors)");
+        check(Some(5), Some(1024), "5 at once (max-connections)");
+        check(None, None, "as many as come (no limit of descriptors)");
+    }
 }

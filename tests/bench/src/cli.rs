@@ -1,6 +1,7 @@
 //! The command line of the bench, and the binaries it stands for. Starts nothing.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -35,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, global = true, default_value_t = 3, value_name = "N")]
     seconds: u64,
 
-    /// A smoke test: three rounds of one second.
+    /// A smoke test: three rounds of one second, and 15 seconds without DNS in the place of a minute.
     #[arg(long, global = true)]
     quick: bool,
 
@@ -80,7 +81,7 @@ pub(crate) struct Bounds {
 pub(crate) enum Table {
     /// All set-ups in one run: CPU per request, and what each thing adds.
     Compare,
-    /// Throughput and tail latency while the DNS server is slow or silent.
+    /// Throughput, tail latency and CPU while the DNS server is slow or silent; a minute without it.
     Dns,
     /// The tail at half the rate that nginx reaches, beside nginx and a bare Pingora.
     Latency,
@@ -142,6 +143,11 @@ impl Options {
     /// Seconds of one measurement.
     pub(crate) fn seconds(&self) -> u64 {
         if self.quick { 1 } else { self.seconds.max(1) }
+    }
+
+    /// How long there is no DNS.
+    pub(crate) fn outage(&self) -> Duration {
+        Duration::from_secs(if self.quick { 15 } else { 60 })
     }
 
     /// Requests before memory is read.

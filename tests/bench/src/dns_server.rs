@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Seconds that an answer may be kept.
-const TTL: u32 = 1;
+pub(crate) const TTL: u32 = 1;
 /// How long a proxy may take until it asks again.
 const ASK_DEADLINE: Duration = Duration::from_secs(30);
 

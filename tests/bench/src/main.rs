@@ -13,6 +13,7 @@ mod rounds;
 
 mod bare;
 mod client;
+mod crowd;
 mod dns_server;
 mod edgewright;
 mod load;

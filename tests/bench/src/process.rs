@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
@@ -110,6 +110,12 @@ impl Process {
         Footprint::of(self.pid).with_context(|| format!("{} is gone: {}", self.name, self.tail()))
     }
 
+    /// The first line of what it printed so far that has this text.
+    pub(crate) fn line(&self, text: &str) -> Option<String> {
+        let output = fs::read(&self.output).unwrap_or_default();
+        String::from_utf8_lossy(&output).lines().find(|line| line.contains(text)).map(str::to_owned)
+    }
+
     /// The last lines of what it printed.
     fn tail(&self) -> String {
         let output = fs::read(&self.output).unwrap_or_default();
@@ -117,6 +123,18 @@ impl Process {
         let lines: Vec<&str> = text.lines().collect();
         lines.iter().skip(lines.len().saturating_sub(10)).copied().collect::<Vec<_>>().join("\n")
     }
+}
+
+/// A command that may have so many descriptors and can't raise its limit: a shell sets it and becomes the command.
+pub(crate) fn within_descriptors(limit: u32, command: Vec<String>) -> Vec<String> {
+    let script = format!("ulimit -n {limit}; exec \"$0\" \"$@\"");
+    ["sh".to_owned(), "-c".to_owned(), script].into_iter().chain(command).collect()
+}
+
+/// The limit of descriptors that the processes of the run have, in words.
+pub(crate) fn descriptors() -> String {
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string())
 }
 
 impl Drop for Process {

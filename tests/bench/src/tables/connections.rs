@@ -14,7 +14,7 @@ use crate::nginx::Script;
 use crate::report::{Grid, Report};
 use crate::scene::{Role, Scene};
 use crate::stats::summary;
-use crate::{bare, nginx};
+use crate::{bare, nginx, process};
 
 const CONNECTIONS: [u32; 4] = [100, 400, 1_000, 2_000];
 const WORKERS: u32 = 2;
@@ -24,13 +24,16 @@ const WORKERS: u32 = 2;
 pub(super) async fn run(ground: &Ground<'_>, report: &mut Report) -> Result<()> {
     let Some(program) = &ground.edgewright else { return Ok(()) };
     report.paragraph(&format!(
-        "## Many connections at once\n\n{WORKERS} workers each; load, origin and proxy share the CPUs."
+        "## Many connections at once\n\n{WORKERS} workers each; load, origin and proxy share the CPUs. {} descriptors \
+         each.",
+        process::descriptors()
     ));
     let scene = Scene::new(Pinning::Free)?;
     let load = Load::new(Role::Anywhere)?;
     let (_origin, origin) = nginx::origin(&scene).await?;
-    let (_nginx, nginx) = nginx::proxy(&scene, "many-nginx", Script::None, origin, WORKERS).await?;
-    let (_bare, bare) = bare::proxy(&scene, "many-bare", &ground.options.bare()?, origin, WORKERS).await?;
+    let (nginx_process, nginx) = nginx::proxy(&scene, "many-nginx", Script::None, origin, WORKERS).await?;
+    let (bare_process, bare) =
+        bare::proxy(&scene, "many-bare", &ground.options.bare()?, origin, WORKERS).await?;
     let setup = Setup { threads: Threads::Two, ..Setup::plain(origin) };
     let running = setup.start(&scene, "many", program).await?;
 
@@ -52,7 +55,8 @@ pub(super) async fn run(ground: &Ground<'_>, report: &mut Report) -> Result<()> 
         }
     }
     report.grid(&grid);
-    scarce::run(&scene, &load, origin, program, ground.options.seconds(), report).await
+    drop((nginx_process, bare_process, running.process));
+    scarce::run(&scene, origin, [program, &ground.options.bare()?], ground.options.seconds(), report).await
 }
 
 /// Sums of requests and failures, medians of the rest.

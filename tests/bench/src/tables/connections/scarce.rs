@@ -1,89 +1,96 @@
 //! With 1,024 descriptors: nothing fails while there are enough of them for all clients; where there are too many, the
-//! others are told so, and all is well again once they are gone.
+//! others are told so, and all is well again once they are gone. A bare Pingora beside it.
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use tokio::net::TcpStream;
+use anyhow::{Context, Result, ensure};
 
-use crate::client::ask;
-use crate::contender::Target;
+use super::{CONNECTIONS, WORKERS};
+use crate::crowd::{self, Seen};
 use crate::edgewright::{Setup, Threads};
-use crate::load::Load;
-use crate::process::Process;
+use crate::process::{Process, within_descriptors};
 use crate::report::{Grid, Report};
-use crate::scene::{Role, Scene};
+use crate::scene::{Role, Scene, free_address};
 
 const DESCRIPTORS: u32 = 1024;
-/// A few less than it has descriptors for.
-const WITHIN: u32 = 300;
-const BEYOND: u32 = 1_000;
-/// Connections that are open and ask for nothing: there is a place for less.
-const HELD: usize = 380;
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How soon all must be well again.
+const RECOVERY: Duration = Duration::from_secs(2);
+/// The line of its start in which it says how many clients it has descriptors for.
+const LINE: &str = "  clients ";
 
 /// # Errors
-/// Where it does not start, or does not say that it has too many connections, or does not recover.
+/// Where one does not start, or where Edgewright answers with anything but 200 to clients within its budget, with
+/// anything but 200 and 503 with `retry-after` to others, not at all, or does not recover.
 pub(super) async fn run(
     scene: &Scene,
-    load: &Load,
     origin: SocketAddr,
-    program: &Path,
+    programs: [&Path; 2],
     seconds: u64,
     report: &mut Report,
 ) -> Result<()> {
-    report.paragraph(&format!("### Edgewright with {DESCRIPTORS} descriptors"));
+    let [edgewright, bare] = programs;
     let setup = Setup { threads: Threads::Two, ..Setup::plain(origin) };
-    let (command, target) = setup.prepare(scene, "scarce", program)?;
-    let shell = ["sh".to_owned(), "-c".to_owned(), format!("ulimit -n {DESCRIPTORS}; exec \"$@\"")];
-    let words: Vec<String> = shell.into_iter().chain(["sh".to_owned()]).chain(command).collect();
-    let mut process = Process::start(scene, "scarce", Role::Proxy, &words)?;
+    let (command, target) = setup.prepare(scene, "scarce", edgewright)?;
+    let mut process =
+        Process::start(scene, "scarce", Role::Proxy, &within_descriptors(DESCRIPTORS, command))?;
     process.ready(target.address).await?;
+    let budget = budget(&process)?;
 
-    let mut grid = Grid::new(&["connections", "requests", "failed", "requests/s"]);
-    for connections in [WITHIN, BEYOND] {
-        let tried = load.try_run(scene, &target, connections, seconds).await?;
-        grid.row([
-            connections.to_string(),
-            tried.seen.requests.to_string(),
-            tried.failed.to_string(),
-            format!("{:.0}", tried.seen.per_second),
-        ]);
+    let bare_address = free_address()?;
+    let words =
+        [bare.display().to_string(), bare_address.to_string(), origin.to_string(), WORKERS.to_string()];
+    let words = within_descriptors(DESCRIPTORS, words.into());
+    let mut bare_process = Process::start(scene, "scarce-bare", Role::Proxy, &words)?;
+    bare_process.ready(bare_address).await?;
+
+    report.paragraph(&format!(
+        "### With {DESCRIPTORS} descriptors\n\nEdgewright has {budget} clients' worth of them by its own account. Clients \
+         keep their connections; who is refused comes back after 100 ms. Well again: from the end of the crowd until \
+         every new connection is answered with 200."
+    ));
+    let head =
+        ["set-up", "clients", "200", "503", "with retry-after", "others", "broken", "silent", "well again"];
+    let mut grid = Grid::new(&head);
+    for clients in CONNECTIONS {
+        for (label, address) in [("bare Pingora", bare_address), ("Edgewright", target.address)] {
+            eprintln!("{label}, {DESCRIPTORS} descriptors, {clients} clients");
+            let seen = crowd::come(address, clients, Duration::from_secs(seconds)).await;
+            let recovered = crowd::recovery(address).await;
+            if label == "Edgewright" {
+                check(&seen, clients <= budget, recovered)
+                    .with_context(|| format!("{clients} clients, {DESCRIPTORS} descriptors: {seen:?}"))?;
+            }
+            grid.row(row(label, clients, &seen, recovered));
+        }
     }
     report.grid(&grid);
-    let recovered = recovery(&target).await?;
-    report.paragraph(&format!(
-        "With {HELD} connections that ask for nothing, the next one is told 503 with `retry-after`; {} ms after they are \
-         gone, it is served.",
-        recovered.as_millis()
-    ));
     Ok(())
 }
 
-/// How long it takes from the end of too many connections to the first answer.
-async fn recovery(target: &Target) -> Result<Duration> {
-    let mut held = Vec::with_capacity(HELD);
-    for _ in 0..HELD {
-        held.push(TcpStream::connect(target.address).await?);
+/// How many clients the proxy says it has descriptors for.
+fn budget(process: &Process) -> Result<u32> {
+    let line = process.line(LINE).context("it does not say how many clients it has descriptors for")?;
+    let number = line.split_whitespace().nth(1).and_then(|number| number.parse().ok());
+    number.with_context(|| format!("no number in `{line}`"))
+}
+
+fn check(seen: &Seen, within: bool, recovered: Option<Duration>) -> Result<()> {
+    ensure!(seen.others() == 0, "answers other than 200 and 503");
+    ensure!(seen.with(503) == seen.told_when, "503 without `retry-after`");
+    ensure!(seen.silent == 0, "requests without an answer");
+    ensure!(seen.with(200) > 0, "nobody is served");
+    if within {
+        ensure!(seen.with(503) + seen.broken == 0, "failures within the budget");
     }
-    // They are taken one after the other: the last ones may be waiting yet.
-    let began = Instant::now();
-    loop {
-        let answer = ask(target).await?;
-        if answer.status == 503 {
-            ensure!(answer.header("retry-after").is_some(), "503 without `retry-after`");
-            break;
-        }
-        ensure!(began.elapsed() < PATIENCE, "status {} with {HELD} connections", answer.status);
-    }
-    drop(held);
-    let gone = Instant::now();
-    loop {
-        if ask(target).await.is_ok_and(|answer| answer.status == 200) {
-            return Ok(gone.elapsed());
-        }
-        ensure!(gone.elapsed() < PATIENCE, "it does not recover");
-    }
+    ensure!(recovered.is_some_and(|time| time <= RECOVERY), "it does not recover: {recovered:?}");
+    Ok(())
+}
+
+fn row(label: &str, clients: u32, seen: &Seen, recovered: Option<Duration>) -> [String; 9] {
+    let numbers = [seen.with(200), seen.with(503), seen.told_when, seen.others(), seen.broken, seen.silent];
+    let [ok, refused, told, others, broken, silent] = numbers.map(|number| number.to_string());
+    let recovered = recovered.map_or("never".to_owned(), |time| format!("{} ms", time.as_millis()));
+    [label.to_owned(), clients.to_string(), ok, refused, told, others, broken, silent, recovered]
 }
