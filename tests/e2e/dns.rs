@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use edgewright_tests::dns::Service;
+use edgewright_tests::origin::nobody;
 use edgewright_tests::{Answer, DEADLINE, Dns, Origin, Setup, get, wait_for};
 
 /// Short times, so that a test sees the next look-up.
@@ -157,6 +158,39 @@ fn a_service_has_peers_ports_and_weights_of_its_srv_records() {
         assert_eq!(proxy.get("/x").status, 200);
         dns.asked("_http._tcp.svc.test") >= asked + 2
     });
+}
+
+#[test]
+fn the_next_priority_of_a_service_takes_over_while_none_of_the_first_is_healthy() {
+    let (spare, dead) = (Origin::ok(), nobody());
+    let record = |priority, port| Service { priority, weight: 1, port, target: "node.test" };
+    let dns = Dns::start(&[
+        ("node.test", Answer::addresses(&["127.0.0.1"])),
+        (
+            "_http._tcp.svc.test",
+            Answer::services(&[record(10, dead.port()), record(20, spare.address().port())]),
+        ),
+    ]);
+    let proxy = Setup::new()
+        .config(&resolver(&dns))
+        .config("[upstreams.main]\npeers = [\"srv:_http._tcp.svc.test\"]\nejection = { time = \"1s\", max-time = \"1s\" }")
+        .route("default", "", "main")
+        .start();
+    for count in 1..=20 {
+        assert_eq!(proxy.get("/x").status, 200);
+        assert_eq!(spare.requests().len(), count);
+    }
+    // Once the first one is there again, the spare has nothing to do.
+    let first = Origin::ok_at(dead);
+    wait_for(DEADLINE, "the first one to be used", || {
+        assert_eq!(proxy.get("/x").status, 200);
+        !first.requests().is_empty()
+    });
+    let before = spare.requests().len();
+    for _ in 0..20 {
+        assert_eq!(proxy.get("/x").status, 200);
+    }
+    assert_eq!(spare.requests().len(), before);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod least_busy;
 mod ring;
 mod schedule;
+mod tier;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,18 +14,17 @@ use crate::config::model::{Balance, HashKey, Upstream as Settings};
 use super::gate::{Gate, Place};
 use super::{Hold, NoPeer, Peer};
 
-use ring::Ring;
+use tier::Tier;
 
 /// The peers of an upstream at one moment.
 #[derive(Debug)]
 pub(super) struct PeerSet {
+    /// By rank.
     pub(super) peers: Vec<Peer>,
     /// Why there is none, where there is none.
     pub(super) absence: NoPeer,
-    /// Places of peers in the order of their turns. Empty where weights are equal: that is the order of the list.
-    turns: Vec<u32>,
-    /// Empty where nothing is hashed.
-    ring: Ring,
+    /// The same peers, the best rank first.
+    tiers: Vec<Tier>,
     /// Addresses that were left out: they are the proxy's own.
     pub(super) own: Vec<SocketAddr>,
 }
@@ -50,32 +50,10 @@ pub(super) struct Balancer {
 }
 
 impl PeerSet {
+    /// `peers` come by rank.
     pub(super) fn new(peers: Vec<Peer>, absence: NoPeer, balance: &Balance) -> Self {
-        let weights: Vec<u16> = peers.iter().map(Peer::weight).collect();
-        let equal = weights.windows(2).all(|pair| pair.first() == pair.last());
-        let turns = if equal { Vec::new() } else { schedule::schedule(&weights) };
-        let ring = match balance {
-            Balance::Hash(_) => Ring::of(peers.iter().map(|peer| (peer.endpoint(), peer.weight()))),
-            _ => Ring::default(),
-        };
-        Self { peers, absence, turns, ring, own: Vec::new() }
-    }
-
-    /// The peer whose turn it is, for any number.
-    fn at(&self, turn: usize) -> usize {
-        match self.turns.len() {
-            0 => turn % self.peers.len().max(1),
-            turns => self.turns.get(turn % turns).map_or(0, |place| *place as usize),
-        }
-    }
-
-    fn random(&self) -> usize {
-        self.at(fastrand::usize(..self.turns.len().max(self.peers.len()).max(1)))
-    }
-
-    /// How many of them are left out.
-    pub(super) fn out(&self) -> usize {
-        self.peers.iter().filter(|peer| peer.state().is_out()).count()
+        let tiers = Tier::all(&peers, balance);
+        Self { peers, absence, tiers, own: Vec::new() }
     }
 }
 
@@ -113,31 +91,55 @@ impl Balancer {
         }
     }
 
-    /// The next peer that was not tried. Those that are left out come last.
+    /// The next peer that was not tried, of the best rank that has a healthy one. Those that are left out come last.
     ///
     /// # Errors
     /// There is none.
     pub(super) fn pick(&self, set: &PeerSet, ask: &Ask<'_>) -> Result<Hold, NoPeer> {
-        if set.peers.is_empty() {
-            return Err(set.absence);
-        }
+        let Some(first) = set.tiers.first() else { return Err(set.absence) };
         let mut room = match self.gate() {
             None => Room { place: None, most: usize::MAX },
             Some(gate) => {
                 Room { place: Some(gate.enter().ok_or(NoPeer::Full)?), most: gate.max_connections() }
             }
         };
-        let start = match (&self.balance, ask.key) {
-            (Balance::RoundRobin, _) if ask.tried.is_empty() => set.at(self.next_turn()),
-            (Balance::LeastRequests, _) => self.least_busy(set, ask),
-            (Balance::Hash(_), Some(key)) => {
-                return self.walk(set, set.ring.from(ring::point(key)), ask, room);
+        // A second attempt takes nobody's turn: else each request would begin with the peer that fails.
+        let turns = self.balance == Balance::RoundRobin && ask.tried.is_empty();
+        let turn = turns.then(|| self.next_turn());
+        if set.tiers.len() == 1 {
+            return self.pick_of(first, turn, ask, &mut room, Resort::Out);
+        }
+        for resort in [Resort::Warm, Resort::Cold, Resort::Out] {
+            for tier in &set.tiers {
+                match self.pick_of(tier, turn, ask, &mut room, resort) {
+                    Err(NoPeer::AllTried) => {}
+                    // Those that are only busy are worth waiting for.
+                    done => return done,
+                }
             }
-            // A second attempt takes nobody's turn: else each request would begin with the peer that fails.
-            (Balance::Random | Balance::Hash(_) | Balance::RoundRobin, _) => set.random(),
+        }
+        Err(NoPeer::AllTried)
+    }
+
+    fn pick_of(
+        &self,
+        tier: &Tier,
+        turn: Option<usize>,
+        ask: &Ask<'_>,
+        room: &mut Room,
+        resort: Resort,
+    ) -> Result<Hold, NoPeer> {
+        let start = match (&self.balance, ask.key) {
+            (Balance::LeastRequests, _) => self.least_busy(tier, ask, resort),
+            (Balance::Hash(_), Some(key)) => {
+                return self.walk(tier, tier.ring.from(ring::point(key)), ask, room, resort);
+            }
+            (Balance::Random | Balance::Hash(_) | Balance::RoundRobin, _) => {
+                turn.map_or_else(|| tier.random(), |turn| tier.at(turn))
+            }
         };
         // The usual case: the first one is fine.
-        if let Some(peer) = set.peers.get(start)
+        if let Some(peer) = tier.peers.get(start)
             && ask.tried.is_empty()
             && self.slow_start.is_zero()
             && peer.state().admits()
@@ -145,26 +147,27 @@ impl Balancer {
         {
             return Ok(hold);
         }
-        self.walk(set, (start..set.peers.len()).chain(0..start), ask, room)
+        self.walk(tier, (start..tier.peers.len()).chain(0..start), ask, room, resort)
     }
 
     /// The first of these places whose peer fits; a place may come several times.
     fn walk(
         &self,
-        set: &PeerSet,
+        tier: &Tier,
         places: impl Iterator<Item = usize>,
         ask: &Ask<'_>,
-        mut room: Room,
+        room: &mut Room,
+        resort: Resort,
     ) -> Result<Hold, NoPeer> {
         let mut panics = None;
         let (mut cold, mut out) = (None, None);
         let mut none = NoPeer::AllTried;
-        for peer in places.filter_map(|place| set.peers.get(place)) {
+        for peer in places.filter_map(|place| tier.peers.get(place)) {
             if ask.tried.iter().any(|tried| tried.is(peer)) {
                 continue;
             }
             if peer.state().is_out()
-                && !*panics.get_or_insert_with(|| self.panics(set))
+                && !*panics.get_or_insert_with(|| self.panics(tier, resort))
                 && !peer.state().admits()
             {
                 out = out.or(Some(peer));
@@ -177,7 +180,12 @@ impl Balancer {
             }
         }
         // Better a peer that is left out than none; but what healthy ones have no room for is not put on it.
-        let last = if none == NoPeer::Full { cold } else { cold.or(out) };
+        let last = match resort {
+            _ if none == NoPeer::Full => cold,
+            Resort::Warm => None,
+            Resort::Cold => cold,
+            Resort::Out => cold.or(out),
+        };
         match last.map(|peer| room.hold(peer)) {
             Some(Some(hold)) => Ok(hold),
             Some(None) => Err(NoPeer::Full),
@@ -190,11 +198,12 @@ impl Balancer {
         self.turn.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Whether so few are healthy that health is not looked at.
-    fn panics(&self, set: &PeerSet) -> bool {
-        let all = set.peers.len();
-        let healthy = all - set.out().min(all);
-        healthy == 0 || healthy * 100 < self.panic_threshold * all
+    /// Whether so few are healthy that health is not looked at. Where none is, another rank may have some.
+    fn panics(&self, tier: &Tier, resort: Resort) -> bool {
+        match tier.healthy() {
+            0 => resort == Resort::Out,
+            healthy => healthy * 100 < self.panic_threshold * tier.peers.len(),
+        }
     }
 
     /// Whether a peer that came back takes this request: the longer ago, the more of them.
@@ -205,6 +214,17 @@ impl Balancer {
         let warmth = peer.state().warmth(self.slow_start);
         warmth >= 1.0 || fastrand::f32() < warmth
     }
+}
+
+/// Which peers of a rank are good enough before those of the next one are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Resort {
+    /// Healthy ones that take this request.
+    Warm,
+    /// And those that came back a moment ago and have had their share.
+    Cold,
+    /// And those that are left out.
+    Out,
 }
 
 /// What limits the choice of a request: its place at the upstream, and how many requests a peer may have.

@@ -53,7 +53,7 @@ impl Hold {
     pub fn broke(&self, upstream: &Upstream) {
         let (state, rules) = (self.peer.state(), self.peer.ejection());
         if state.server_failed(rules)
-            && upstream.may_eject(rules.max_share)
+            && upstream.may_eject(&self.peer, rules.max_share)
             && state.eject(rules, Cause::ServerErrors)
         {
             self.tell(upstream, "it fails");

@@ -20,8 +20,9 @@ pub(super) enum Family {
 pub(super) enum Outcome {
     /// With the lowest TTL of the answer.
     Found { addresses: Vec<IpAddr>, ttl: Duration },
-    /// The peers of a service, with the lowest TTL of all that led there.
-    Service { targets: Vec<Target>, ttl: Duration },
+    /// The peers of a service, by rank, with the lowest TTL of all that led there; and why those are not all of them,
+    /// where they are not.
+    Service { targets: Vec<Target>, ttl: Duration, missing: Option<String> },
     /// The name does not exist (NXDOMAIN), with the TTL of that answer if it had one.
     NoName { ttl: Option<Duration> },
     /// The name exists, but not with records of this kind (NODATA).
@@ -36,6 +37,8 @@ pub(super) struct Target {
     pub(super) address: SocketAddr,
     /// As its record has it: 0 to 65535.
     pub(super) weight: u16,
+    /// Which of the priorities that have anybody it has, from 0.
+    pub(super) rank: u16,
 }
 
 /// How long answers are used: `[dns]` of the configuration.
@@ -90,10 +93,10 @@ impl Outcome {
     /// The word in logs and metrics.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Outcome::Found { .. } | Outcome::Service { .. } => "found",
+            Outcome::Found { .. } | Outcome::Service { missing: None, .. } => "found",
             Outcome::NoName { .. } => "no-name",
             Outcome::NoRecords { .. } => "no-records",
-            Outcome::Failed(_) => "failed",
+            Outcome::Failed(_) | Outcome::Service { missing: Some(_), .. } => "failed",
         }
     }
 }
@@ -134,14 +137,19 @@ impl Answer {
                 };
                 bounded(*ttl)
             }
-            Outcome::Service { targets, ttl } => {
+            // A part of the peers is better than none, and worse than the last good answer.
+            Outcome::Service { missing: Some(_), .. } if !records.targets.is_empty() => {
+                records.last = Last::Failed;
+                timing.retry
+            }
+            Outcome::Service { targets, ttl, missing } => {
                 *records = Records {
                     last: Last::Found,
                     addresses: Vec::new(),
                     targets: targets.clone(),
                     good_at: Some(now),
                 };
-                bounded(*ttl)
+                if missing.is_some() { timing.retry } else { bounded(*ttl) }
             }
             Outcome::NoName { ttl } | Outcome::NoRecords { ttl } => {
                 records.last = match outcome {

@@ -20,6 +20,8 @@ use super::state::PeerState;
 pub(super) struct Found {
     pub(super) endpoint: Endpoint,
     pub(super) weight: u16,
+    /// Zero for those that are asked first; the others are spares.
+    pub(super) rank: u16,
     /// Who it has to prove to be; empty in the clear.
     pub(super) server_name: Arc<str>,
     /// What it is called in the configuration, as a `Host`; nothing for a Unix socket.
@@ -34,6 +36,7 @@ pub struct Peer(Arc<Inner>);
 struct Inner {
     endpoint: Endpoint,
     weight: u16,
+    rank: u16,
     /// Who it has to prove to be; empty in the clear.
     server_name: Arc<str>,
     host: Option<HeaderValue>,
@@ -47,13 +50,14 @@ struct Inner {
 
 impl Peer {
     pub(super) fn new(found: Found, settings: &Settings, speech: &Speech, state: Arc<PeerState>) -> Self {
-        let Found { endpoint, weight, server_name, host } = found;
+        let Found { endpoint, weight, rank, server_name, host } = found;
         let mut template = template(&endpoint, settings);
         speech.teach(&mut template, &server_name);
         let ejection = settings.ejection;
         let keeps_apart =
             template.options.alpn.get_max_http_version() == 1 && settings.limits.max_connections.is_none();
-        let inner = Inner { endpoint, weight, server_name, host, ejection, keeps_apart, template, state };
+        let inner =
+            Inner { endpoint, weight, rank, server_name, host, ejection, keeps_apart, template, state };
         Self(Arc::new(inner))
     }
 
@@ -66,9 +70,19 @@ impl Peer {
         self.0.host.as_ref()
     }
 
-    /// Whether it is what was found.
+    /// Whether it is what was found, also where its share of the requests is another one.
     pub(super) fn is_at(&self, found: &Found) -> bool {
         self.0.endpoint == found.endpoint && self.0.server_name == found.server_name
+    }
+
+    /// Whether it is just what was found.
+    pub(super) fn is_same(&self, found: &Found) -> bool {
+        self.is_at(found) && self.0.weight == found.weight && self.0.rank == found.rank
+    }
+
+    /// Zero for those that are asked first; the others are for when none of those before them is healthy.
+    pub(super) fn rank(&self) -> u16 {
+        self.0.rank
     }
 
     /// Its share of the requests, relative to the others.
@@ -159,7 +173,7 @@ mod tests {
     use super::*;
 
     fn http_peer(endpoint: Endpoint, settings: &Settings) -> Box<HttpPeer> {
-        let found = Found { endpoint, weight: 1, server_name: "".into(), host: None };
+        let found = Found { endpoint, weight: 1, rank: 0, server_name: "".into(), host: None };
         Peer::new(found, settings, &Speech::of(settings), Arc::default()).http_peer()
     }
 

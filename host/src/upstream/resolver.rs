@@ -187,7 +187,7 @@ impl Watched {
 
     fn tell(&self, standing: Standing, outcome: &Outcome) {
         let error = match outcome {
-            Outcome::Failed(error) => error.as_str(),
+            Outcome::Failed(error) | Outcome::Service { missing: Some(error), .. } => error.as_str(),
             _ => outcome.name(),
         };
         for upstream in &self.users {

@@ -247,10 +247,12 @@ impl Upstream {
         self.sources.iter().filter_map(nothing).collect()
     }
 
-    /// Whether one more of its peers may be left out for its errors.
-    pub(super) fn may_eject(&self, max_share: u8) -> bool {
+    /// Whether a peer may be left out for its errors, or left out for longer, beside those that are.
+    pub(super) fn may_eject(&self, peer: &Peer, max_share: u8) -> bool {
         let current = self.current.load();
-        (current.out() + 1) * 100 <= usize::from(max_share) * current.peers.len()
+        let is_out = |other: &&Peer| !other.is(peer) && other.state().is_out();
+        let others = current.peers.iter().filter(is_out).count();
+        (others + 1) * 100 <= usize::from(max_share) * current.peers.len()
     }
 
     pub(super) fn uses(&self, name: &Arc<ResolvedName>) -> bool {
@@ -277,7 +279,7 @@ impl Upstream {
             );
         }
         let is_same = found.len() == current.peers.len()
-            && found.iter().zip(&current.peers).all(|(found, peer)| peer.is_at(found));
+            && found.iter().zip(&current.peers).all(|(found, peer)| peer.is_same(found));
         if is_same && absence == current.absence && own == current.own && earlier.is_empty() {
             return Refreshed::Same;
         }
@@ -286,7 +288,8 @@ impl Upstream {
             let state = match same(earlier) {
                 Some(earlier) => Arc::clone(earlier.state()),
                 None => match same(&current.peers) {
-                    Some(peer) => return peer,
+                    Some(peer) if peer.is_same(&found) => return peer,
+                    Some(peer) => Arc::clone(peer.state()),
                     // The first ones have nobody to take the requests meanwhile.
                     None if current.peers.is_empty() => Arc::default(),
                     None => Arc::new(PeerState::newcomer()),

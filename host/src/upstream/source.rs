@@ -78,12 +78,12 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// What the sources stand for at present, each end once; or why that is nothing.
+    /// What the sources stand for at present, by rank, each end once; or why that is nothing.
     pub(super) fn of(sources: &[Source], own_ends: &OwnEnds) -> Self {
         let (mut found, mut own): (Vec<Found>, Vec<SocketAddr>) = (Vec::new(), Vec::new());
         // Where there is no name at all, there are addresses.
         let mut absence = NoPeer::NoAddresses;
-        let mut add = |endpoint: Endpoint, weight: u16, source: &Source| {
+        let mut add = |endpoint: Endpoint, weight: u16, rank: u16, source: &Source| {
             if let Some(address) = endpoint.address().filter(|address| own_ends.has(*address)) {
                 if !own.contains(&address) {
                     own.push(address);
@@ -91,7 +91,7 @@ impl Findings {
                 return;
             }
             let server_name = Arc::clone(&source.server_name);
-            let new = Found { endpoint, weight, server_name, host: source.host.clone() };
+            let new = Found { endpoint, weight, rank, server_name, host: source.host.clone() };
             if found
                 .iter()
                 .all(|there| there.endpoint != new.endpoint || there.server_name != new.server_name)
@@ -101,25 +101,26 @@ impl Findings {
         };
         for source in sources {
             match &source.kind {
-                SourceKind::Unix(path) => add(Endpoint::Unix(Arc::clone(path)), source.weight, source),
+                SourceKind::Unix(path) => add(Endpoint::Unix(Arc::clone(path)), source.weight, 0, source),
                 SourceKind::Addresses(addresses, port) => {
                     for ip in addresses {
-                        add(SocketAddr::new(*ip, *port).into(), source.weight, source);
+                        add(SocketAddr::new(*ip, *port).into(), source.weight, 0, source);
                     }
                 }
                 SourceKind::Service(name) => {
                     let answer = name.answer.load();
                     absence = worst(absence, answer.absence());
-                    let targets = answer.targets();
-                    for (target, weight) in targets.iter().zip(weights(targets)) {
-                        add(target.address.into(), weight, source);
+                    for targets in answer.targets().chunk_by(|a, b| a.rank == b.rank) {
+                        for (target, weight) in targets.iter().zip(weights(targets)) {
+                            add(target.address.into(), weight, target.rank, source);
+                        }
                     }
                 }
                 SourceKind::Name(name, port) => {
                     let answer = name.answer.load();
                     absence = worst(absence, answer.absence());
                     for ip in answer.addresses() {
-                        add(SocketAddr::new(ip, *port).into(), source.weight, source);
+                        add(SocketAddr::new(ip, *port).into(), source.weight, 0, source);
                     }
                 }
             }
@@ -127,6 +128,7 @@ impl Findings {
         if !own.is_empty() {
             absence = worst(absence, NoPeer::OwnAddress);
         }
+        found.sort_by_key(|found| found.rank);
         Self { found, own, absence }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::upstream::Peer;
 
-use super::{Ask, Balancer, PeerSet};
+use super::tier::Tier;
+use super::{Ask, Balancer, Resort};
 
 /// Up to so many peers, all are looked at: a peer that is slow has no more requests waiting than the others then, and
 /// the fewest of all for the time that each takes. Of more, two are drawn: a look at each would cost more than it gains.
@@ -11,33 +12,34 @@ const LOOKED_AT: usize = 8;
 impl Balancer {
     /// The place of the peer with the fewest requests for its weight, of those that a request may go to. Where several
     /// have as few, one that is drawn by weight.
-    pub(super) fn least_busy(&self, set: &PeerSet, ask: &Ask<'_>) -> usize {
-        let drawn = set.random();
-        if set.peers.len() > LOOKED_AT {
-            let mut other = set.random();
+    pub(super) fn least_busy(&self, tier: &Tier, ask: &Ask<'_>, resort: Resort) -> usize {
+        let drawn = tier.random();
+        if tier.peers.len() > LOOKED_AT {
+            let mut other = tier.random();
             if other == drawn {
-                other = (drawn + 1) % set.peers.len();
+                other = (drawn + 1) % tier.peers.len();
             }
-            return self.first_of_fewest(set, ask, [drawn, other].into_iter()).unwrap_or(drawn);
+            return self.first_of_fewest(tier, ask, resort, [drawn, other].into_iter()).unwrap_or(drawn);
         }
-        let all = (drawn..set.peers.len()).chain(0..drawn);
-        self.first_of_fewest(set, ask, all).unwrap_or(drawn)
+        let all = (drawn..tier.peers.len()).chain(0..drawn);
+        self.first_of_fewest(tier, ask, resort, all).unwrap_or(drawn)
     }
 
     fn first_of_fewest(
         &self,
-        set: &PeerSet,
+        tier: &Tier,
         ask: &Ask<'_>,
+        resort: Resort,
         places: impl Iterator<Item = usize>,
     ) -> Option<usize> {
         let mut panics = None;
         let mut fewest: Option<(usize, f32)> = None;
         for place in places {
-            let Some(peer) = set.peers.get(place) else { continue };
+            let Some(peer) = tier.peers.get(place) else { continue };
             if ask.tried.iter().any(|tried| tried.is(peer)) {
                 continue;
             }
-            if peer.state().is_out() && !*panics.get_or_insert_with(|| self.panics(set)) {
+            if peer.state().is_out() && !*panics.get_or_insert_with(|| self.panics(tier, resort)) {
                 if peer.state().is_due() {
                     return Some(place);
                 }
@@ -60,6 +62,7 @@ fn load(peer: &Peer) -> f32 {
 mod tests {
     use crate::config::model::Balance;
     use crate::upstream::Hold;
+    use crate::upstream::balance::PeerSet;
     use crate::upstream::balance::tests::{balancer, eject, port, set, tried};
 
     use super::*;

@@ -14,13 +14,21 @@ use super::*;
 
 /// Peers at these ports, with these weights.
 pub(super) fn set(peers: &[(u16, u16)], balance: &Balance) -> PeerSet {
+    let of_one_rank: Vec<_> = peers.iter().map(|(port, weight)| (*port, *weight, 0)).collect();
+    ranked(&of_one_rank, balance)
+}
+
+/// Peers at these ports, with these weights and ranks.
+fn ranked(peers: &[(u16, u16, u16)], balance: &Balance) -> PeerSet {
     let settings = settings("main", &[]);
-    let peer = |(port, weight): &(u16, u16)| {
+    let peer = |(port, weight, rank): &(u16, u16, u16)| {
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], *port).into());
-        let found = Found { endpoint, weight: *weight, server_name: "".into(), host: None };
+        let found = Found { endpoint, weight: *weight, rank: *rank, server_name: "".into(), host: None };
         Peer::new(found, &settings, &Speech::of(&settings), Arc::default())
     };
-    PeerSet::new(peers.iter().map(peer).collect(), NoPeer::NoSuchName, balance)
+    let mut peers: Vec<Peer> = peers.iter().map(peer).collect();
+    peers.sort_by_key(Peer::rank);
+    PeerSet::new(peers, NoPeer::NoSuchName, balance)
 }
 
 pub(super) fn balancer(balance: &Balance) -> Balancer {
@@ -75,6 +83,63 @@ fn a_peer_that_failed_is_passed_over_while_there_are_others() {
     check(&set, &[1, 3], [Ok(2); 5]);
     eject(&set, &[1, 3]);
     check(&set, &[], [Ok(1), Ok(2), Ok(3), Ok(1), Ok(2)]);
+}
+
+#[test]
+fn another_rank_is_for_when_none_of_the_first_is_healthy() {
+    let spares = || ranked(&[(3, 1, 1), (4, 1, 1), (1, 2, 0), (2, 1, 0), (5, 1, 2)], &Balance::RoundRobin);
+    let healthy = spares();
+    check(&healthy, &[], [Ok(1), Ok(2), Ok(1), Ok(1), Ok(2)]);
+    check(&healthy, &[1], [Ok(2); 5]);
+    let in_turn = spares();
+    eject(&in_turn, &[1]);
+    check(&in_turn, &[], [Ok(2); 5]);
+    eject(&in_turn, &[2]);
+    check(&in_turn, &[], [Ok(3), Ok(4), Ok(3), Ok(4), Ok(3)]);
+    eject(&in_turn, &[3, 4]);
+    check(&in_turn, &[], [Ok(5); 5]);
+    eject(&in_turn, &[5]);
+    check(&in_turn, &[], [Ok(1), Ok(2), Ok(1), Ok(1), Ok(2)]);
+    check(&in_turn, &[1, 2, 3, 4, 5], [Err(NoPeer::AllTried); 5]);
+}
+
+#[test]
+fn every_way_of_balancing_knows_ranks() {
+    for balance in
+        [Balance::RoundRobin, Balance::LeastRequests, Balance::Random, Balance::Hash(HashKey::ClientAddress)]
+    {
+        let set = ranked(&[(1, 1, 0), (2, 1, 1), (3, 1, 1)], &balance);
+        let balancer = balancer(&balance);
+        let pick = |key: u8| port(&balancer.pick(&set, &Ask { key: Some(&[key]), tried: &[] }).unwrap());
+        assert!((0..50).all(|key| pick(key) == 1), "{balance:?}");
+        eject(&set, &[1]);
+        assert!((0..50).all(|key| pick(key) != 1), "{balance:?}");
+    }
+}
+
+#[test]
+fn a_busy_rank_is_waited_for() {
+    let set = ranked(&[(1, 1, 0), (2, 1, 1)], &Balance::RoundRobin);
+    let mut settings = settings("main", &[]);
+    settings.limits.max_connections = Some(1);
+    let balancer = Balancer::new(&settings);
+    let hold = balancer.pick(&set, &Ask::default()).unwrap();
+    assert_eq!(balancer.pick(&set, &Ask::default()).map(|hold| port(&hold)), Err(NoPeer::Full));
+    drop(hold);
+    assert_eq!(port(&balancer.pick(&set, &Ask::default()).unwrap()), 1);
+}
+
+#[test]
+fn a_first_rank_that_is_back_starts_slowly_while_there_are_spares() {
+    let set = ranked(&[(1, 1, 0), (2, 1, 1)], &Balance::RoundRobin);
+    set.peers[0].state().check(false, 1, 1);
+    set.peers[0].state().check(true, 1, 1);
+    let slow = Settings { slow_start: Duration::from_secs(3600), ..settings("main", &[]) };
+    let balancer = Balancer::new(&slow);
+    let first = (0..2000).filter(|_| port(&balancer.pick(&set, &Ask::default()).unwrap()) == 1).count();
+    assert!((100..400).contains(&first), "{first} of 2000, a tenth");
+    eject(&set, &[2]);
+    assert_eq!(port(&balancer.pick(&set, &Ask::default()).unwrap()), 1, "better than one that is left out");
 }
 
 #[test]

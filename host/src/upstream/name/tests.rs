@@ -165,3 +165,24 @@ fn crossed_bounds_do_not_panic() {
     let (_, delay) = Answer::default().after(V4, &found(&["10.0.0.1"], 9), Instant::now(), &timing);
     assert_eq!(delay, Duration::from_secs(1));
 }
+
+#[test]
+fn a_part_of_a_service_is_better_than_none_and_worse_than_all_of_it() {
+    let service = |ports: &[u16], missing: bool| {
+        let target = |port: &u16| Target { address: ([10, 0, 0, 1], *port).into(), weight: 1, rank: 0 };
+        let missing = missing.then(|| String::from("refused"));
+        Outcome::Service { targets: ports.iter().map(target).collect(), ttl: Duration::from_secs(9), missing }
+    };
+    let mut answer = Answer::service();
+    for (outcome, delay, expected) in [
+        (service(&[1], true), 7, [1].as_slice()),
+        (service(&[1, 2], false), 9, &[1, 2]),
+        (service(&[1], true), 7, &[1, 2]),
+        (service(&[3], false), 9, &[3]),
+    ] {
+        let (next, wait) = answer.after(Family::Service, &outcome, Instant::now(), &TIMING);
+        let ports: Vec<u16> = next.targets().iter().map(|target| target.address.port()).collect();
+        assert_eq!((wait.as_secs(), ports.as_slice()), (delay, expected));
+        answer = next;
+    }
+}

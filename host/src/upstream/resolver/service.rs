@@ -15,7 +15,7 @@ const MAX_TARGETS: usize = 64;
 /// What a weight of a peer may be at most.
 const MOST: u32 = 256;
 
-/// The peers of a service: those of the lowest priority that has any.
+/// The peers of a service, of all its priorities.
 pub(super) async fn ask(servers: &Servers, name: &str) -> Outcome {
     let (mut records, mut ttl) = match servers.services(name).await {
         Ok(found) => found,
@@ -24,46 +24,59 @@ pub(super) async fn ask(servers: &Servers, name: &str) -> Outcome {
     // In a fixed order, so that servers that rotate their answers don't change the peers each time.
     records.sort_by(|a, b| (a.priority, a.port, &a.target).cmp(&(b.priority, b.port, &b.target)));
     records.truncate(MAX_TARGETS);
-    let mut targets: Vec<(u16, Target)> = Vec::new();
+    let mut targets: Vec<Target> = Vec::new();
+    let (mut priority, mut rank) = (None, 0);
+    let mut missing = None;
     for record in &records {
-        // Another priority is for when there is nobody of this one.
-        if targets.first().is_some_and(|(priority, _)| *priority != record.priority) {
-            break;
-        }
         match addresses(servers, record).await {
             Ok((found, its_ttl)) => {
                 ttl = ttl.min(its_ttl);
-                targets.extend(found.into_iter().map(|target| (record.priority, target)));
+                if found.is_empty() {
+                    continue;
+                }
+                if priority.replace(record.priority).is_some_and(|before| before != record.priority) {
+                    rank += 1;
+                }
+                let target = |address| Target { address, weight: record.weight, rank };
+                targets.extend(found.into_iter().map(target));
             }
-            // With a part of the peers, the others would be lost: the last good answer has them.
-            Err(failure) => return failure,
+            // The others would have to be waited for as long.
+            Err(failure) => {
+                missing = Some(failure);
+                break;
+            }
         }
     }
-    let targets: Vec<Target> = targets.into_iter().map(|(_, target)| target).collect();
-    if targets.is_empty() { Outcome::NoRecords { ttl: Some(ttl) } } else { Outcome::Service { targets, ttl } }
+    match missing {
+        Some(failure) if targets.is_empty() => Outcome::Failed(failure),
+        None if targets.is_empty() => Outcome::NoRecords { ttl: Some(ttl) },
+        missing => Outcome::Service { targets, ttl, missing },
+    }
 }
 
 /// The addresses of one record's target, of both kinds.
-async fn addresses(servers: &Servers, record: &SRV) -> Result<(Vec<Target>, Duration), Outcome> {
-    let mut targets = Vec::new();
+///
+/// # Errors
+/// No answer: why.
+async fn addresses(servers: &Servers, record: &SRV) -> Result<(Vec<SocketAddr>, Duration), String> {
+    let mut found = Vec::new();
     let mut least = Duration::MAX;
     if record.target.is_root() {
         // "The service is decidedly not available at this domain."
-        return Ok((targets, least));
+        return Ok((found, least));
     }
     let name = record.target.to_ascii();
     for family in [Family::V4, Family::V6] {
         match servers.ask(&name, family).await {
             Outcome::Found { addresses, ttl } => {
                 least = least.min(ttl);
-                let found = addresses.into_iter().map(|ip| SocketAddr::new(ip, record.port));
-                targets.extend(found.map(|address| Target { address, weight: record.weight }));
+                found.extend(addresses.into_iter().map(|ip| SocketAddr::new(ip, record.port)));
             }
-            failure @ Outcome::Failed(_) => return Err(failure),
+            Outcome::Failed(failure) => return Err(failure),
             _ => {}
         }
     }
-    Ok((targets, least))
+    Ok((found, least))
 }
 
 /// Weights of a service in the range of those of peers; one of 0 is to get as little as may be.
@@ -83,7 +96,8 @@ mod tests {
     #[test]
     fn weights_keep_their_proportions() {
         let check = |given: &[u16], expected: &[u16]| {
-            let target = |weight: &u16| Target { address: ([10, 0, 0, 1], 80).into(), weight: *weight };
+            let target =
+                |weight: &u16| Target { address: ([10, 0, 0, 1], 80).into(), weight: *weight, rank: 0 };
             assert_eq!(weights(&given.iter().map(target).collect::<Vec<_>>()), expected, "{given:?}");
         };
         check(&[], &[]);

@@ -213,3 +213,44 @@ fn a_peer_that_stays_keeps_what_is_known_of_it() {
     drop(hold);
     assert_eq!(known(&later), [(false, 0), (true, 0)]);
 }
+
+#[test]
+fn a_service_s_weights_and_priorities_are_followed() {
+    use crate::upstream::name::Target;
+
+    let mut config = config(&[("a", &[("10.0.0.9", 80)])]);
+    let service = PeerSource::Service("_http._tcp.x.test".into());
+    config.upstreams[0].peers.push(model::PeerEntry { source: service, weight: 1 });
+    let upstreams = Upstreams::with_hosts(&config, &HostsFile::parse(""));
+    let timing = Timing {
+        min_ttl: Duration::ZERO,
+        max_ttl: Duration::MAX,
+        retry: Duration::ZERO,
+        stale_max: Duration::MAX,
+    };
+    let check = |targets: &[(u8, u16, u16)], expected: &[(&str, u16, u16)], refreshed: Refreshed| {
+        let target = |(last, weight, rank): &(u8, u16, u16)| Target {
+            address: ([10, 0, 0, *last], 80).into(),
+            weight: *weight,
+            rank: *rank,
+        };
+        let targets = targets.iter().map(target).collect();
+        let outcome = Outcome::Service { targets, ttl: Duration::ZERO, missing: None };
+        let (answer, _) = Answer::service().after(Family::Service, &outcome, Instant::now(), &timing);
+        upstreams.names[0].answer.store(Arc::new(answer));
+        assert_eq!(upstreams.list[0].refresh(), refreshed);
+        let peers = upstreams.list[0].peers();
+        let seen: Vec<_> =
+            peers.iter().map(|peer| (peer.endpoint().to_string(), peer.weight(), peer.rank())).collect();
+        let seen: Vec<_> = seen.iter().map(|(peer, weight, rank)| (peer.as_str(), *weight, *rank)).collect();
+        assert_eq!(seen, expected);
+    };
+    let first = [("10.0.0.9:80", 1, 0), ("10.0.0.1:80", 3, 0), ("10.0.0.2:80", 1, 1)];
+    check(&[(1, 3, 0), (2, 1, 1)], &first, Refreshed::Changed);
+    check(&[(1, 3, 0), (2, 1, 1)], &first, Refreshed::Same);
+    let held = upstreams.list[0].peers()[1].clone();
+    held.state().connect_failed(held.ejection());
+    let changed = [("10.0.0.9:80", 1, 0), ("10.0.0.2:80", 2, 0), ("10.0.0.1:80", 1, 1)];
+    check(&[(2, 2, 0), (1, 1, 1)], &changed, Refreshed::Changed);
+    assert!(upstreams.list[0].peers()[2].state().is_out(), "what is known of it stays");
+}
