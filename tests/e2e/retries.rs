@@ -92,19 +92,6 @@ fn a_body_that_is_too_long_to_keep_is_not_sent_again() {
 }
 
 #[test]
-fn f8_what_the_client_has_a_part_of_is_not_sent_again() {
-    let origin = Origin::script(|_, wire| {
-        wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")?;
-        Err(ErrorKind::ConnectionAborted.into())
-    });
-    let proxy = start(&[&origin, &Origin::ok()], "retries = { attempts = 5 }");
-    let mut client = proxy.connect();
-    client.send(get("/x").bytes());
-    client.try_response_to("GET").expect_err("half a body is no response");
-    assert_eq!(origin.requests().len(), 1);
-}
-
-#[test]
 fn a_silent_peer_is_tried_again_only_where_that_is_wanted() {
     let silent = || Origin::script(|_, wire| wire.head().map(|_| ()));
     let (bad, good) = (silent(), Origin::ok());

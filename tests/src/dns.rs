@@ -22,6 +22,7 @@ pub struct Answer {
     rcode: u8,
     delay: Duration,
     silent: Silence,
+    cut: bool,
 }
 
 /// An SRV record (RFC 2782).
@@ -50,6 +51,7 @@ impl Answer {
             rcode: 0,
             delay: Duration::ZERO,
             silent: Silence::Answers,
+            cut: false,
         }
     }
 
@@ -68,6 +70,11 @@ impl Answer {
         Self { rcode: 2, ..Self::addresses(&[]) }
     }
 
+    /// The server does not answer for that name (RCODE 5).
+    pub fn refusal() -> Self {
+        Self { rcode: 5, ..Self::addresses(&[]) }
+    }
+
     /// No answer at all.
     pub fn silence() -> Self {
         Self { silent: Silence::Silent, ..Self::addresses(&[]) }
@@ -77,6 +84,13 @@ impl Answer {
     #[must_use]
     pub fn ttl(mut self, seconds: u32) -> Self {
         self.ttl = seconds;
+        self
+    }
+
+    /// Over UDP, it is said to be too long (TC) and left out.
+    #[must_use]
+    pub fn cut_over_udp(mut self) -> Self {
+        self.cut = true;
         self
     }
 
@@ -98,7 +112,19 @@ pub struct Dns {
 #[derive(Debug, Default)]
 struct State {
     zone: HashMap<String, Answer>,
-    queries: Vec<(String, u16)>,
+    queries: Vec<Query>,
+}
+
+#[derive(Debug)]
+struct Query {
+    name: String,
+    over: Transport,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transport {
+    Udp,
+    Tcp,
 }
 
 impl Dns {
@@ -130,7 +156,13 @@ impl Dns {
 
     /// How often it was asked for that name, of any type.
     pub fn asked(&self, name: &str) -> usize {
-        lock(&self.state).queries.iter().filter(|(asked, _)| asked == name).count()
+        lock(&self.state).queries.iter().filter(|query| query.name == name).count()
+    }
+
+    /// How often that was over TCP.
+    pub fn asked_over_tcp(&self, name: &str) -> usize {
+        let queries = &lock(&self.state).queries;
+        queries.iter().filter(|query| query.name == name && query.over == Transport::Tcp).count()
     }
 }
 
@@ -145,7 +177,7 @@ fn serve_udp(socket: UdpSocket, state: &Arc<Mutex<State>>) {
         let (state, socket) = (Arc::clone(state), socket.try_clone());
         // A slow answer must not hold up the next one.
         start("dns answer", move || {
-            if let (Some(answer), Ok(socket)) = (answer(&query, &state), socket) {
+            if let (Some(answer), Ok(socket)) = (answer(&query, &state, Transport::Udp), socket) {
                 let _ = socket.send_to(&answer, from);
             }
         });
@@ -157,18 +189,18 @@ fn serve_tcp(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
     stream.read_exact(&mut length)?;
     let mut query = vec![0; usize::from(u16::from_be_bytes(length))];
     stream.read_exact(&mut query)?;
-    if let Some(answer) = answer(&query, state) {
+    if let Some(answer) = answer(&query, state, Transport::Tcp) {
         let length = u16::try_from(answer.len()).unwrap_or(u16::MAX);
         stream.write_all(&[&length.to_be_bytes(), answer.as_slice()].concat())?;
     }
     Ok(())
 }
 
-fn answer(query: &[u8], state: &Mutex<State>) -> Option<Vec<u8>> {
+fn answer(query: &[u8], state: &Mutex<State>, over: Transport) -> Option<Vec<u8>> {
     let (name, kind, question) = question(query)?;
     let said = {
         let mut state = lock(state);
-        state.queries.push((name.clone(), kind));
+        state.queries.push(Query { name: name.clone(), over });
         state.zone.get(&name).cloned().unwrap_or_else(Answer::no_such_name)
     };
     // The one sleep of the kit: being slow is what this server was told to be.
@@ -176,9 +208,11 @@ fn answer(query: &[u8], state: &Mutex<State>) -> Option<Vec<u8>> {
     if said.silent == Silence::Silent {
         return None;
     }
+    let cut = said.cut && over == Transport::Udp;
     let records: Vec<Vec<u8>> = said
         .addresses
         .iter()
+        .filter(|_| !cut)
         .filter_map(|address| match address {
             IpAddr::V4(v4) if kind == A => Some(v4.octets().to_vec()),
             IpAddr::V6(v6) if kind == AAAA => Some(v6.octets().to_vec()),
@@ -187,7 +221,7 @@ fn answer(query: &[u8], state: &Mutex<State>) -> Option<Vec<u8>> {
         .chain(said.services.iter().filter(|_| kind == SRV).map(service))
         .collect();
     // Response, authoritative, recursion desired and available; the code in the lowest bits.
-    let flags = 0x8580_u16 | u16::from(said.rcode);
+    let flags = 0x8580_u16 | u16::from(said.rcode) | if cut { 0x0200 } else { 0 };
     let count = u16::try_from(records.len()).ok()?;
     let mut out = query.get(..2)?.to_vec();
     for number in [flags, 1, count, 0, 0] {

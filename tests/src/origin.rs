@@ -2,10 +2,14 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
+
+use rustix::net::{self, AddressFamily, SocketType};
 
 use crate::message::Received;
 use crate::ports::free_address;
@@ -161,6 +165,42 @@ impl fmt::Debug for Origin {
 /// An address that refuses every connection.
 pub fn nobody() -> SocketAddr {
     free_address()
+}
+
+/// A peer that takes no connection and refuses none: what asks for one has no answer.
+#[derive(Debug)]
+pub struct BlackHole {
+    address: SocketAddr,
+    /// Fills what the system takes by itself.
+    _waiting: (OwnedFd, Vec<TcpStream>),
+}
+
+impl Default for BlackHole {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BlackHole {
+    /// # Panics
+    /// The system takes connections without end.
+    pub fn new() -> Self {
+        let socket = net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a free port");
+        net::listen(&socket, 0).expect("a listener");
+        let name = net::getsockname(&socket).expect("an address");
+        let address = SocketAddr::try_from(name).expect("an address of IP");
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+            waiting.push(stream);
+            assert!(waiting.len() < 100, "it takes connections");
+        }
+        Self { address, _waiting: (socket, waiting) }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
 }
 
 /// Holds scripts back until a test opens it.

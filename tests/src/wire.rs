@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use rustix::net::sockopt::set_socket_linger;
 use rustls::{ClientConnection, StreamOwned};
 
 use crate::message::{Framing, Head};
@@ -62,6 +63,14 @@ impl Wire {
             Transport::Clear(stream) => stream,
             Transport::Tls(stream) => &stream.sock,
         }
+    }
+
+    /// From now on, the connection's end is a reset (RST) and not a FIN.
+    ///
+    /// # Panics
+    /// The system refuses.
+    pub fn will_reset(&self) {
+        set_socket_linger(self.stream(), Some(Duration::ZERO)).expect("a socket");
     }
 
     /// # Errors

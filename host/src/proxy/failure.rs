@@ -240,6 +240,8 @@ mod tests {
         check(ErrorType::ReadTimedout, Upstream, Some(504));
         check(ErrorType::ConnectRefused, Upstream, Some(502));
         check(ErrorType::SocketError, Upstream, Some(503));
+        // F14: no local port is left.
+        check(ErrorType::BindError, Upstream, Some(503));
         check(ErrorType::ConnectionClosed, Upstream, Some(502));
         check(ErrorType::InvalidHTTPHeader, Upstream, Some(502));
         check(ErrorType::ReadTimedout, Downstream, Some(408));
