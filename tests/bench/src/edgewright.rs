@@ -24,10 +24,14 @@ pub(crate) struct Setup {
     pub(crate) plugins: Vec<Guest>,
     /// Whether an instance serves many requests or one.
     pub(crate) isolation: Isolation,
+    /// More lines of each plugin's manifest.
+    pub(crate) manifest: String,
     /// Routes of the file; the one in the middle is asked.
     pub(crate) routes: u32,
     /// Whether there is a route `/bystander` without plugins.
     pub(crate) bystander: bool,
+    /// Where a route `/slow` without plugins goes.
+    pub(crate) slow: Option<SocketAddr>,
     pub(crate) access_log: AccessLog,
     /// The DNS server, where the peer is a name.
     pub(crate) dns: Option<SocketAddr>,
@@ -90,8 +94,10 @@ impl Setup {
             upstream: "",
             plugins: Vec::new(),
             isolation: Isolation::Reuse,
+            manifest: String::new(),
             routes: 1,
             bystander: false,
+            slow: None,
             access_log: AccessLog::Off,
             dns: None,
             cache: "cache".to_owned(),
@@ -113,7 +119,10 @@ impl Setup {
                 Isolation::Reuse => "reuse",
                 Isolation::Fresh => "fresh",
             };
-            fs::write(path.with_extension("toml"), format!("isolation = \"{isolation}\"\n"))?;
+            fs::write(
+                path.with_extension("toml"),
+                format!("isolation = \"{isolation}\"\n{}\n", self.manifest),
+            )?;
         }
         let text = self.render(scene, name, address, free_address()?, &plugins)?;
         let config = scene.write(&format!("{name}/edgewright.toml"), &text)?;
@@ -189,6 +198,13 @@ impl Setup {
             text.push_str(
                 "[[routes]]\nname = \"bystander\"\nmatch = { path = \"/bystander\" }\nupstream = \"origin\"\n",
             );
+        }
+        if let Some(address) = self.slow {
+            write!(
+                text,
+                "[upstreams.slow]\npeers = [\"{address}\"]\n[[routes]]\nname = \"slow\"\nmatch = {{ path = \"/slow\" }}\n\
+                 upstream = \"slow\"\n"
+            )?;
         }
         Ok(text)
     }
