@@ -8,6 +8,7 @@ mod body_file;
 mod client_limits;
 mod condition;
 mod edits;
+mod granted_file;
 mod grants;
 mod health;
 mod host;

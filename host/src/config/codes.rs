@@ -144,6 +144,8 @@ codes! {
         "Origins that a plugin may call are a scheme, a host and perhaps a port; private addresses need a word.";
     BAD_VARIABLE = 621, "not a variable",
         "Variables of the environment have a name without `=`, spaces and control characters.";
+    BAD_GRANTED_FILE = 622, "file can't be granted",
+        "Files that a plugin may read are regular files in the directory of its manifest, or below it.";
     PLUGIN_LOAD = 650, "plugin can't be loaded",
         "The file is no component of this contract, asks for what is not granted, or can't be compiled.";
     PLUGIN_CONFIGURE = 651, "plugin refuses its configuration",

@@ -93,6 +93,8 @@ pub(crate) const HTTP_CALLS_DEFAULT: usize = 8;
 pub(crate) const HTTP_ANSWER: RangeInclusive<u64> = 1024..=64 * 1024 * 1024;
 /// Far more than a token or a set of keys.
 pub(crate) const HTTP_ANSWER_DEFAULT: usize = 1024 * 1024;
+/// Bytes of all files that a plugin may read: they are kept in memory, once for all of its instances.
+pub(crate) const GRANTED_FILES: u64 = 64 * 1024 * 1024;
 
 /// Shares.
 pub(crate) const PERCENT: RangeInclusive<usize> = 0..=100;

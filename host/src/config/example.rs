@@ -40,6 +40,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("expected-status", "expected-status = [\"2xx\"]"),
     ("failures", "failures = 20"),
     ("file", "file = \"page.html\""),
+    ("files", "files = [\"blocklist.txt\"]"),
     ("format", "format = \"json\""),
     ("grace", "grace = \"10s\""),
     ("grants", "grants = { kv = true }"),

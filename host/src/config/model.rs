@@ -24,7 +24,7 @@ use ipnet::IpNet;
 use crate::ids::PluginId;
 use crate::log_field::LogField;
 
-pub use grants::{Grants, HttpGrant, HttpOrigin, Scheme};
+pub use grants::{GrantedFile, Grants, HttpGrant, HttpOrigin, Scheme};
 
 use super::diagnostic::Place;
 

@@ -3,6 +3,7 @@
 
 pub(super) mod counter;
 pub(super) mod environment;
+pub(super) mod files;
 pub(super) mod http;
 pub(super) mod kv;
 pub(super) mod metrics;
@@ -78,6 +79,7 @@ pub(super) struct Capabilities {
     pub(super) metrics: Option<(Arc<metrics::Meters>, metrics::Edition)>,
     pub(super) http: Option<Arc<http::Http>>,
     pub(super) environment: Vec<(String, String)>,
+    pub(super) files: files::Files,
 }
 
 /// What is kept for plugins, by their names. It is gone with the last plugin of the name.
@@ -128,6 +130,7 @@ impl Kept {
             }),
             http: grants.http.as_ref().map(|grant| self.http(plugin, grant)).transpose()?.map(Arc::new),
             environment: environment::of(&grants.env)?,
+            files: files::Files::new(grants.files.clone()),
         })
     }
 

@@ -3,19 +3,17 @@
 
 use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
-use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
 use wasmtime_wasi::p2::bindings::{self, cli, clocks, filesystem, io, random};
 
 use super::bindings::{counter, http_client, kv, log, metrics, request, response, types};
 use super::store::State;
-use super::wasi::{HasImmediate, Immediate};
+use super::wasi::{HasGranted, HasImmediate, Immediate};
 
 /// For plugins that import nothing that waits.
 pub(super) fn at_once(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     plugin(&mut linker)?;
     wasi(&mut linker)?;
-    bindings::sync::filesystem::types::add_to_linker::<_, WasiFilesystem>(&mut linker, State::filesystem)?;
     io::error::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
     bindings::sync::io::poll::add_to_linker::<_, HasImmediate>(&mut linker, immediate)?;
     bindings::sync::io::streams::add_to_linker::<_, HasImmediate>(&mut linker, immediate)?;
@@ -27,7 +25,6 @@ pub(super) fn waiting(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<Stat
     let mut linker = Linker::new(engine);
     plugin(&mut linker)?;
     wasi(&mut linker)?;
-    filesystem::types::add_to_linker::<_, WasiFilesystem>(&mut linker, State::filesystem)?;
     io::error::add_to_linker::<_, WasiIo>(&mut linker, |state| state.wasi().table())?;
     io::poll::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
     http_client::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
@@ -54,6 +51,7 @@ fn wasi(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     random::random::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     random::insecure::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     random::insecure_seed::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
+    bindings::sync::filesystem::types::add_to_linker::<_, HasGranted>(linker, State::granted_files)?;
     filesystem::preopens::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     cli::environment::add_to_linker::<_, HasSelf<State>>(linker, |state| state)?;
     cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)?;

@@ -13,7 +13,7 @@ use super::exchange::Exchange;
 use super::limits::time::{FIRST_LOOK, Slice, Stack, TimeLimit, Watch};
 use super::limits::{Limits, Peak, Room};
 use super::voice::Voice;
-use super::wasi::Wasi;
+use super::wasi::{Granted, Wasi};
 
 /// What the HTTP calls in one call may wait together: a little less than the call itself may, so that the guest is
 /// told before it is cut.
@@ -49,6 +49,13 @@ impl State {
 
     pub(super) fn wasi(&mut self) -> &mut Wasi {
         self.wasi_and_limits().0
+    }
+
+    /// The files that it may read, and what a host function that reads them needs.
+    pub(super) fn granted_files(&mut self) -> Granted<'_> {
+        let (voice, Capabilities { environment, files, .. }) = (&self.voice, &*self.capabilities);
+        let wasi = self.wasi.get_or_insert_with(|| Box::new(Wasi::new(voice, environment)));
+        Granted { files, table: wasi.table(), limits: &mut self.limits }
     }
 
     /// Both at once, for host functions that must not have all of this.

@@ -1,8 +1,10 @@
-//! The little of WASI that a plugin gets: clocks, random, and standard output into the log. No files, no
-//! sockets, of the environment what is granted, no arguments, and an input that is at its end. What a guest may repeat without end
-//! counts as a host call, and what one call does is bounded: a time limit can't interrupt it.
+//! The little of WASI that a plugin gets: clocks, random, and standard output into the log. No
+//! sockets, of files and of the environment what is granted, no arguments, and an input that is at its end. What a
+//! guest may repeat without end counts as a host call, and what one call does is bounded: a time limit can't
+//! interrupt it.
 
 mod counted;
+mod files;
 mod immediate;
 mod program;
 
@@ -15,6 +17,7 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView, async_trait};
 
+pub(super) use files::{Granted, HasGranted};
 pub(super) use immediate::{HasImmediate, Immediate};
 
 use super::printable::MESSAGE;

@@ -97,5 +97,8 @@ fn grants(grants: &Grants) -> Vec<String> {
         format!("http ({origins} origins, {calls} calls, {} KiB an answer)", http.answer.div_ceil(1024))
     }));
     all.extend(grants.env.iter().map(|name| format!("env `{name}`")));
+    all.extend(
+        grants.files.iter().map(|file| format!("file `{}` ({} bytes)", file.name, file.content.len())),
+    );
     all
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::Spanned;
 
-use super::http_origin;
+use super::{granted_file, http_origin};
 
 use crate::config::diagnostic::Diagnostic;
 use crate::config::model::{Grants, HttpGrant};
@@ -37,6 +37,7 @@ pub(crate) fn grants(scope: &mut Scope, raw: raw::Grants, limits: &mut raw::Limi
             }),
         }),
         env: scope.entries(raw.env.unwrap_or_default(), |name| variable(name)),
+        files: granted_file::files(scope, raw.files.unwrap_or_default(), base),
     }
 }
 

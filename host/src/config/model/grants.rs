@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use bytes::Bytes;
+
 use super::PeerHost;
 
 /// `grants` of a manifest, each with its limit. All nothing where there is no manifest: what is not granted can't
@@ -17,6 +19,17 @@ pub struct Grants {
     pub http: Option<HttpGrant>,
     /// Variables of the environment that it may read.
     pub env: Vec<String>,
+    /// Files that it may read.
+    pub files: Vec<GrantedFile>,
+}
+
+/// One entry of `grants.files`, read when the manifest is: what a plugin sees of it changes with the generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedFile {
+    /// As the manifest has it: a path relative to the manifest, without `.` and `..`.
+    pub name: String,
+    pub path: PathBuf,
+    pub content: Bytes,
 }
 
 /// Whom a plugin may call.

@@ -38,6 +38,7 @@ pub(crate) struct Grants {
     pub(crate) metrics: bool,
     pub(crate) http: Option<Vec<Spanned<HttpOrigin>>>,
     pub(crate) env: Option<Vec<Spanned<String>>>,
+    pub(crate) files: Option<Vec<Spanned<String>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::config::model::Config;
 
 /// The configuration file, what is in its plugins directory, the plugins that are named one by
-/// one, and certificates with their keys.
+/// one, the files that plugins may read, and certificates with their keys.
 pub(super) fn of(file: Option<&Path>, config: &Config) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = file.map(Path::to_owned).into_iter().collect();
     if let Some(dir) = &config.plugin_dir {
@@ -16,6 +16,7 @@ pub(super) fn of(file: Option<&Path>, config: &Config) -> Vec<PathBuf> {
     }
     for plugin in &config.plugins {
         files.extend([plugin.file.clone(), plugin.file.with_extension("toml")]);
+        files.extend(plugin.manifest.grants.files.iter().map(|file| file.path.clone()));
     }
     let tls = config.listeners.iter().filter_map(|listener| listener.tls.as_ref());
     files.extend(tls.flat_map(|tls| &tls.identities).flat_map(|identity| identity.files.iter().cloned()));

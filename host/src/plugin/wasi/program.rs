@@ -3,7 +3,7 @@
 
 use wasmtime::component::Resource;
 use wasmtime_wasi::cli::WasiCliView as _;
-use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemView as _};
+use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::cli::{
     environment, stderr, stdin, stdout, terminal_input, terminal_output, terminal_stderr, terminal_stdin,
     terminal_stdout,
@@ -77,7 +77,7 @@ impl terminal_stderr::Host for State {
 
 impl preopens::Host for State {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        self.charge()?;
-        preopens::Host::get_directories(&mut self.filesystem())
+        let root = self.granted_files().root()?;
+        Ok(root.map(|root| (root, "/".to_owned())).into_iter().collect())
     }
 }
