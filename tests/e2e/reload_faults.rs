@@ -1,9 +1,11 @@
 //! Reloads at bad times and of bad files: the last good generation goes on, and nobody notices.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, SystemTime};
 
 use edgewright_tests::{
     Answer, Connection, DEADLINE, Dns, Gate, Load, Origin, Proxy, Setup, ask, get, guest, wait_for,
@@ -107,6 +109,46 @@ fn p24_no_mistake_changes_anything() {
     assert_eq!(reload_with(&proxy, good.as_bytes()).0, 200);
 }
 
+/// A version of a component: a custom section more.
+fn version(component: &[u8], number: u8) -> Vec<u8> {
+    [component, &[0, 3, 1, b'v', number]].concat()
+}
+
+/// Puts bytes into a file that was at rest for long.
+fn leave(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let long_ago = SystemTime::now() - Duration::from_secs(60);
+    fs::File::options().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+}
+
+/// A copy that stopped half-way, 200 times at another byte.
+#[test]
+fn p23_no_half_of_a_plugin_is_ever_served() {
+    const HALVES: usize = 200;
+    let origin = Origin::ok();
+    let proxy = plain(&origin);
+    let path = proxy.directory().join("plugins/mark.wasm");
+    let whole = fs::read(&path).unwrap();
+    let load = Load::start(proxy.address(), 2, &get("/x"), |response| {
+        assert_eq!((response.status, response.field("x-mark").as_deref()), (200, Some("m")));
+    });
+    let generation = |proxy: &Proxy| proxy.status()["generation"].as_u64().expect("a number");
+    let mut serving = generation(&proxy);
+    for half in 0..HALVES {
+        leave(&path, &whole[..whole.len() * half / HALVES]);
+        assert_eq!(proxy.reload().status, 422, "{half} of {HALVES}");
+        assert_eq!(generation(&proxy), serving);
+        if half % 50 == 49 {
+            leave(&path, &version(&whole, u8::try_from(half).unwrap()));
+            let _ = proxy.reload().expect_status(200);
+            assert!(generation(&proxy) > serving);
+            serving = generation(&proxy);
+        }
+    }
+    load.wait_for(20);
+    assert!(load.stop() > HALVES);
+}
+
 #[test]
 fn p23_a_plugin_that_is_copied_byte_by_byte_is_the_old_or_the_new_one() {
     let origin = Origin::ok();
@@ -119,13 +161,11 @@ fn p23_a_plugin_that_is_copied_byte_by_byte_is_the_old_or_the_new_one() {
     let copying = Arc::clone(&done);
     let copy = thread::Builder::new().name("copy".to_owned()).spawn(move || {
         use std::io::Write as _;
-        for version in (0..=u8::MAX).cycle() {
+        for number in (0..=u8::MAX).cycle() {
             let mut file = fs::File::create(&path).unwrap();
-            for piece in whole.chunks(64) {
+            for piece in version(&whole, number).chunks(64) {
                 file.write_all(piece).unwrap();
             }
-            // Another version: a custom section more.
-            file.write_all(&[0, 3, 1, b'v', version]).unwrap();
             if copying.load(Ordering::SeqCst) {
                 return;
             }
