@@ -65,6 +65,7 @@ mod rate_limit;
 mod replacements;
 mod request_bodies;
 mod response_bodies;
+mod server_timing;
 mod shipped;
 
 mod access_log;
