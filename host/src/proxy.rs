@@ -69,7 +69,7 @@ pub use ctx::Ctx;
 pub use in_flight::Requests;
 pub use leave::{Farewell, Leave, farewell};
 pub use rehearsal::{Refused, Rehearsal};
-pub use trial::{Course, Question, Reply, Verdict, play};
+pub use trial::{Course, Origin, Outage, Question, Reply, Verdict, play};
 
 /// What fuzz targets reach.
 #[cfg(fuzzing)]

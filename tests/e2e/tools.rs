@@ -72,6 +72,126 @@ fn a_plugin_that_traps_in_a_case_is_a_verdict() {
     assert_eq!((&outcomes[0]["passed"], &outcomes[0]["status"]), (&true.into(), &503.into()), "{outcomes}");
 }
 
+/// Runs `plugin test` on a guest.
+fn guest_cases(name: &str, manifest: &str, text: &str) -> Finished {
+    let setup = Setup::new().plugin(name, &guest(name), manifest);
+    std::fs::write(setup.directory().join("CASES.toml"), text).expect("a file");
+    edgewright(&["plugin", "test", &format!("plugins/{name}.wasm"), "CASES.toml"], setup.directory())
+}
+
+#[test]
+fn cases_of_request_bodies() {
+    let streamed = r#"
+        [[cases]]
+        name = "in pieces"
+        request = { method = "POST", body = ["one ", "two"] }
+        expect = { verdict = "next", request = { body = "ONE TWO!" }, attributes = { "shout.calls" = "ii" } }
+        [[cases]]
+        name = "none"
+        expect = { request = { body = "" }, attributes = { "shout.calls" = false } }
+        [[cases]]
+        name = "refused"
+        request = { method = "POST", headers = { x-body = "refuse" }, body = "a" }
+        expect = { verdict = "respond", response = { status = 422, body = "not this body" } }
+        [[cases]]
+        name = "a trap"
+        request = { method = "POST", headers = { x-body = "late" }, body = ["a", "b"] }
+        expect = { verdict = "trap", response = { status = 503 } }"#;
+    let finished = guest_cases("shout", "body = { request = \"stream\" }", streamed).expect_code(0);
+    assert!(finished.stdout.contains("request-body-filter"), "{}", finished.said());
+    let whole = r#"
+        [[cases]]
+        name = "as one"
+        request = { method = "POST", body = ["one ", "two"] }
+        expect = { request = { body = "ONE TWO!" }, attributes = { "shout.calls" = "i", "shout.body" = "7" } }
+        [[cases]]
+        name = "too large"
+        request = { method = "POST", body = "LARGE" }
+        expect = { verdict = "body-too-large", response = { status = 413 }, attributes = { "shout.calls" = false } }"#;
+    let whole = whole.replace("LARGE", &"x".repeat(1025));
+    let _ = guest_cases("shout", "body = { request = { buffer = \"1KiB\" } }", &whole).expect_code(0);
+}
+
+#[test]
+fn cases_of_response_bodies() {
+    let text = r#"
+        config = { word = "dog" }
+        [[cases]]
+        name = "in pieces"
+        response = { body = ["a cat, ", "no ca", "t"] }
+        expect = { response = { body = "a dog, no cat", broken = false }, attributes = { "elephant.calls" = "iii" } }
+        [[cases]]
+        name = "not for this request"
+        request = { method = "HEAD" }
+        response = { body = "cat" }
+        expect = { attributes = { "elephant.calls" = false } }
+        [[cases]]
+        name = "it breaks off"
+        request = { headers = { x-body = "late" } }
+        response = { body = ["cat", "cat"] }
+        expect = { response = { status = 200, body = "dog", broken = true } }
+        [[cases]]
+        name = "coded"
+        response = { headers = { content-encoding = "gzip" }, body = "cat" }
+        expect = { response = { status = 502 }, attributes = { "elephant.calls" = "i" } }"#;
+    let _ = guest_cases("elephant", "body = { response = \"stream\" }", text).expect_code(0);
+    let text = r#"
+        config = { word = "dog" }
+        [[cases]]
+        name = "as one"
+        request = { headers = { x-body = "head" } }
+        response = { body = ["no ca", "t"] }
+        expect = { response = { status = 203, headers = { x-length = "6" }, body = "no dog" } }
+        [[cases]]
+        name = "another response"
+        request = { headers = { x-body = "page" } }
+        response = { body = "cat" }
+        expect = { response = { status = 418, headers = { x-page = "1" }, body = "another" } }
+        [[cases]]
+        name = "a trap behind a head that waits"
+        request = { headers = { x-body = "boom" } }
+        response = { body = "cat" }
+        expect = { response = { status = 503, broken = false } }"#;
+    let _ = guest_cases("elephant", "body = { response = { buffer = \"1KiB\" } }", text).expect_code(0);
+}
+
+#[test]
+fn cases_of_upstreams_that_fail() {
+    let text = r#"
+        [[cases]]
+        name = "the host's page"
+        fails = "upstream-timeout"
+        expect = { verdict = "upstream-timeout", attempts = 1, response = { status = 504 } }
+        [[cases]]
+        name = "another peer is asked"
+        request = { headers = { x-rescue = "retry" } }
+        fails = "upstream-broken"
+        [cases.expect]
+        attempts = 2
+        response = { status = 502 }
+        attributes = { "rescue.told" = "upstream-broken 502 attempts=1 upstream=test peer=127.0.0.1:1 retry=true; upstream-broken 502 attempts=2 upstream=test peer=127.0.0.1:2 retry=false" }
+        [[cases]]
+        name = "not what must not be sent twice"
+        request = { method = "POST", headers = { x-rescue = "retry" } }
+        fails = "upstream-broken"
+        expect = { attempts = 1, response = { status = 502 } }
+        [[cases]]
+        name = "nothing was sent to who takes no connection"
+        request = { method = "POST" }
+        fails = "connect-failed"
+        expect = { attempts = 2, response = { status = 502 } }
+        [[cases]]
+        name = "the plugin's page"
+        request = { headers = { x-rescue = "page" } }
+        fails = "no-peer"
+        expect = { verdict = "no-peer", attempts = 0, response = { status = 503, headers = { content-type = "text/plain" } } }"#;
+    let finished = guest_cases("rescue", "", text).expect_code(0);
+    assert!(finished.stdout.contains("error-filter"), "{}", finished.said());
+    let wrong = "[[cases]]\nname = \"a\"\nfails = \"rain\"";
+    let finished = guest_cases("rescue", "", wrong).expect_code(1);
+    assert!(finished.stdout.contains("there is `no-peer`, `overloaded`"), "{}", finished.said());
+}
+
 /// Slots for instances need addresses; a machine that grants few has each instance made for itself.
 #[test]
 fn few_addresses_are_enough() {

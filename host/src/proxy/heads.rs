@@ -57,6 +57,11 @@ impl SessionHeads {
         self.take_back_attempt(head);
     }
 
+    /// Puts another request in the place of the one there is, which it gives back.
+    pub(crate) fn exchange_request(&mut self, request: request::Parts) -> request::Parts {
+        std::mem::replace(&mut self.request, request)
+    }
+
     /// Moves the head in that an attempt sends. It has the method already that the upstream is sent.
     pub(crate) fn lend_attempt(&mut self, head: &mut RequestHeader) {
         (self.request, self.rest) = take_request(head);

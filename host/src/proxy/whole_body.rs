@@ -14,7 +14,7 @@ use super::failure::{Failed, Kind};
 use super::local_response::{self, is_bodiless};
 
 /// What of a response decides which plugins get its body.
-pub(crate) fn traits(head: &ResponseHeader) -> Traits {
+pub(crate) fn traits(head: &http::response::Parts) -> Traits {
     let is = |name, wanted: &[u8]| {
         let value = head.headers.get(name);
         value.is_some_and(|value| {

@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::config::model::Isolation;
-use crate::proxy::{Course, Question, Reply, play};
+use crate::proxy::{Course, Origin, Question, play};
 
 use super::super::{mistake, out};
 use super::cases::{Cases, Request, Response};
@@ -77,23 +77,26 @@ impl Bench {
     fn measure(&self, cases: &Cases, isolation: Isolation) -> Result<Vec<Row>, ExitCode> {
         let stage = Stage::set(&self.file, &cases.upstreams, Some(isolation))?;
         let none = toml::Table::new();
-        let mut plays: Vec<(crate::plugin::Chain, Question, Reply)> = Vec::new();
-        let all = cases.cases.iter().map(|case| (&case.config, &case.request, &case.response));
+        let mut plays: Vec<(crate::plugin::Chain, Question, Origin)> = Vec::new();
+        let all = cases
+            .cases
+            .iter()
+            .map(|case| (&case.config, &case.request, &case.response, case.fails.as_deref()));
         let (request, response) = (Request::default(), Response::default());
         let all: Vec<_> =
-            if cases.cases.is_empty() { vec![(&none, &request, &response)] } else { all.collect() };
-        for (config, request, response) in all {
+            if cases.cases.is_empty() { vec![(&none, &request, &response, None)] } else { all.collect() };
+        for (config, request, response, fails) in all {
             let chain = stage.chain(&[&cases.config, config]);
             let question = request.question();
-            match (chain, question, response.reply()) {
-                (Ok(chain), Ok(question), Ok(reply)) => plays.push((chain, question, reply)),
+            match (chain, question, response.origin(fails)) {
+                (Ok(chain), Ok(question), Ok(origin)) => plays.push((chain, question, origin)),
                 (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => return Err(mistake(&error)),
             }
         }
         let mut times: BTreeMap<&'static str, Vec<Duration>> = BTreeMap::new();
         let mut failed = false;
         stage.runtime.block_on(async {
-            for (sent, (chain, question, reply)) in
+            for (sent, (chain, question, origin)) in
                 plays.iter().cycle().take(WARM_UP.saturating_add(self.requests)).enumerate()
             {
                 let began = Instant::now();
@@ -101,7 +104,7 @@ impl Bench {
                 if isolation == Isolation::Fresh && sent >= WARM_UP {
                     times.entry(AHEAD).or_default().push(began.elapsed());
                 }
-                let Ok(course) = play(chain, &stage.policy, &stage.upstreams, question, reply).await else {
+                let Ok(course) = play(chain, &stage.policy, &stage.upstreams, question, origin).await else {
                     failed = true;
                     continue;
                 };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde::Deserialize;
 
-use crate::proxy::{Question, Reply};
+use crate::proxy::{Origin, Outage, Question};
 
 /// A file of cases.
 #[derive(Debug, Default, Deserialize)]
@@ -34,6 +34,8 @@ pub(super) struct Case {
     /// What the upstream answers, where it is asked.
     #[serde(default)]
     pub(super) response: Response,
+    /// Why the upstream does not answer, as the access log has it.
+    pub(super) fails: Option<String>,
     #[serde(default)]
     pub(super) expect: Expect,
 }
@@ -45,6 +47,8 @@ pub(super) struct Request {
     /// As in the request line: `/path?query`.
     target: String,
     headers: BTreeMap<String, Lines>,
+    /// In one piece or several.
+    body: Lines,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,15 +56,18 @@ pub(super) struct Request {
 pub(super) struct Response {
     status: u16,
     headers: BTreeMap<String, Lines>,
-    body: String,
+    /// In one piece or several.
+    body: Lines,
 }
 
 /// What is to become of a request; what is left out may be anything.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Expect {
-    /// Of the request phase: `next`, `respond`, or the word of a failure (`trap`).
+    /// Of the phases before the upstream answers: `next`, `respond`, or the word of a failure (`trap`).
     pub(super) verdict: Option<String>,
+    /// How often a peer was asked.
+    pub(super) attempts: Option<u32>,
     pub(super) request: ExpectedRequest,
     pub(super) response: ExpectedResponse,
     /// By name.
@@ -75,6 +82,7 @@ pub(super) struct ExpectedRequest {
     pub(super) method: Option<String>,
     pub(super) target: Option<String>,
     pub(super) headers: BTreeMap<String, Wanted>,
+    pub(super) body: Option<String>,
 }
 
 /// What the client gets.
@@ -84,9 +92,11 @@ pub(super) struct ExpectedResponse {
     pub(super) status: Option<u16>,
     pub(super) headers: BTreeMap<String, Wanted>,
     pub(super) body: Option<String>,
+    /// Whether it broke off behind its head.
+    pub(super) broken: Option<bool>,
 }
 
-/// The lines of one header.
+/// The lines of one header, or the pieces of a body.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "a string, or a list of them")]
 enum Lines {
@@ -105,13 +115,18 @@ pub(super) enum Wanted {
 
 impl Default for Request {
     fn default() -> Self {
-        Self { method: "GET".to_owned(), target: "/".to_owned(), headers: BTreeMap::new() }
+        Self {
+            method: "GET".to_owned(),
+            target: "/".to_owned(),
+            headers: BTreeMap::new(),
+            body: Lines::default(),
+        }
     }
 }
 
 impl Default for Response {
     fn default() -> Self {
-        Self { status: 200, headers: BTreeMap::new(), body: String::new() }
+        Self { status: 200, headers: BTreeMap::new(), body: Lines::default() }
     }
 }
 
@@ -141,18 +156,47 @@ impl Request {
         if !headers.iter().any(|(name, _)| *name == http::header::HOST) {
             headers.push((http::header::HOST, HeaderValue::from_static("localhost")));
         }
-        Ok(Question { method, target: self.target.clone(), headers })
+        Ok(Question { method, target: self.target.clone(), headers, body: self.body.pieces() })
     }
 }
 
 impl Response {
+    /// The upstream that answers with it, unless it fails.
+    ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn reply(&self) -> Result<Reply, String> {
+    pub(super) fn origin(&self, fails: Option<&str>) -> Result<Origin, String> {
+        let fails = fails.map(outage).transpose()?;
         let status =
             StatusCode::from_u16(self.status).map_err(|_| format!("`{}` is not a status", self.status))?;
         let headers: HeaderMap = HeaderMap::from_iter(fields(&self.headers)?);
-        Ok(Reply { status, headers, body: Bytes::from(self.body.clone()) })
+        Ok(Origin { fails, status, headers, body: self.body.pieces() })
+    }
+}
+
+fn outage(word: &str) -> Result<Outage, String> {
+    let known = || Outage::words().collect::<Vec<_>>().join("`, `");
+    Outage::of_word(word).ok_or_else(|| format!("`fails = \"{word}\"`: there is `{}`", known()))
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl Lines {
+    fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(line) => std::slice::from_ref(line),
+            Self::Many(lines) => lines,
+        }
+    }
+
+    /// An empty text is no body.
+    fn pieces(&self) -> Vec<Bytes> {
+        let pieces = self.as_slice().iter().filter(|piece| !piece.is_empty());
+        pieces.map(|piece| Bytes::from(piece.clone())).collect()
     }
 }
 
@@ -161,11 +205,7 @@ fn fields(headers: &BTreeMap<String, Lines>) -> Result<Vec<(HeaderName, HeaderVa
     for (name, lines) in headers {
         let key =
             HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is not a header name"))?;
-        let lines = match lines {
-            Lines::One(line) => std::slice::from_ref(line),
-            Lines::Many(lines) => lines,
-        };
-        for line in lines {
+        for line in lines.as_slice() {
             let value = HeaderValue::from_str(line).map_err(|_| format!("`{name}` can't have this value"))?;
             fields.push((key.clone(), value));
         }

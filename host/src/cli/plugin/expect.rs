@@ -18,8 +18,12 @@ pub(super) fn mismatches(expect: &Expect, course: &Course, upstreams: &[String])
     same("verdict", &expect.verdict, word(course.verdict));
     same("request.method", &expect.request.method, course.method.as_str());
     same("request.target", &expect.request.target, &course.target);
+    same("request.body", &expect.request.body, &String::from_utf8_lossy(&course.body));
+    same("attempts", &expect.attempts.map(|wanted| wanted.to_string()), &course.attempts.to_string());
     same("response.status", &expect.response.status.map(|s| s.to_string()), course.reply.status.as_str());
     same("response.body", &expect.response.body, &String::from_utf8_lossy(&course.reply.body));
+    let broken = expect.response.broken.map(|wanted| wanted.to_string());
+    same("response.broken", &broken, &course.reply.broken.to_string());
     let chosen = course.upstream.and_then(|index| upstreams.get(index));
     same("upstream", &expect.upstream, chosen.map_or("the route's own", String::as_str));
     for (side, wanted, got) in [
@@ -45,6 +49,7 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
         Verdict::Next => "next",
         Verdict::Respond => "respond",
         Verdict::Failed(failure) => failure.name(),
+        Verdict::Page(word) => word,
     }
 }
 

@@ -81,7 +81,7 @@ impl Test {
 
 fn play_one(stage: &Stage, cases: &Cases, case: &Case) -> Outcome {
     let course = (|| {
-        let (question, origin) = (case.request.question()?, case.response.reply()?);
+        let (question, origin) = (case.request.question()?, case.response.origin(case.fails.as_deref())?);
         let chain = stage.chain(&[&cases.config, &case.config])?;
         let played = stage.runtime.block_on(async {
             // As between two requests.
