@@ -70,7 +70,7 @@ fn c57_a_name_that_leads_nowhere_is_told_to_the_log_alone() {
     let dns = edgewright_tests::Dns::start(&[]);
     let proxy = Setup::new()
         .config(&format!(
-            "[dns]\nservers = [\"{}\"]\n[upstreams.main]\npeers = [\"secret.test:81\"]",
+            "[dns]\nservers = [\"{}\"]\n[upstreams.main]\npeers = [\"secret.test:60081\"]",
             dns.address()
         ))
         .route("default", "", "main")
@@ -78,7 +78,7 @@ fn c57_a_name_that_leads_nowhere_is_told_to_the_log_alone() {
     let response = proxy.get("/x").expect_status(503);
     let all = [response.head.raw.as_slice(), &response.body].concat();
     assert!(!String::from_utf8_lossy(&all).contains("secret"), "{:?}", response.head);
-    check_page(&proxy, &response, "secret.test:81");
+    check_page(&proxy, &response, "secret.test:60081");
 }
 
 #[test]
