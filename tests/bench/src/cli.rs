@@ -95,12 +95,14 @@ pub(crate) enum Table {
     Reloads,
     /// A slow peer among three, with two ways of balancing.
     Balance,
-    /// A plugin that never returns, beside a route that has nothing to do with it.
+    /// Plugins that never return or wait, beside a route that has nothing to do with them.
     Neighbours,
+    /// What a request waits for an instance that was made ahead of it, beside one that is used again.
+    Fresh,
 }
 
 impl Table {
-    const ALL: [Table; 9] = [
+    const ALL: [Table; 10] = [
         Table::Compare,
         Table::Dns,
         Table::Latency,
@@ -110,6 +112,7 @@ impl Table {
         Table::Reloads,
         Table::Balance,
         Table::Neighbours,
+        Table::Fresh,
     ];
 }
 

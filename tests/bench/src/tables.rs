@@ -5,6 +5,7 @@ mod balance;
 mod compare;
 mod connections;
 mod dns;
+mod fresh;
 mod latency;
 mod memory;
 mod neighbours;
@@ -69,6 +70,7 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
             Table::Reloads => reloads::run(&ground, &mut report).await?,
             Table::Balance => balance::run(&ground, &mut report).await?,
             Table::Neighbours => neighbours::run(&ground, &mut report).await?,
+            Table::Fresh => fresh::run(&ground, &mut report).await?,
         }
     }
     match &options.markdown {
