@@ -9,7 +9,10 @@ use crate::client::{Ask, Connection};
 use crate::message::Response;
 use crate::wait::{DEADLINE, wait_for};
 
-/// Clients at work, each on one connection that it never gives up.
+/// What one connection is good for: `limits.requests` of a listener, where nothing else is said.
+const REQUESTS: usize = 10_000;
+
+/// Clients at work, each on one connection that it gives up only after as many requests as one may have.
 #[derive(Debug)]
 pub struct Load {
     shared: Arc<Shared>,
@@ -38,10 +41,15 @@ impl Load {
         let client = |_| {
             let (ask, shared, check) = (ask.clone(), Arc::clone(&shared), Arc::clone(&check));
             let work = move || {
-                let mut connection = Connection::open(to);
                 while !shared.stop.load(Ordering::SeqCst) {
-                    check(&connection.ask(&ask));
-                    shared.asked.fetch_add(1, Ordering::SeqCst);
+                    let mut connection = Connection::open(to);
+                    for _ in 0..REQUESTS {
+                        if shared.stop.load(Ordering::SeqCst) {
+                            break;
+                        }
+                        check(&connection.ask(&ask));
+                        shared.asked.fetch_add(1, Ordering::SeqCst);
+                    }
                 }
             };
             Builder::new().name("client".to_owned()).spawn(work).expect("a thread")
